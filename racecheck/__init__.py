@@ -1,0 +1,1 @@
+"""Property-based concurrency verification for programs that share directories."""

@@ -1,0 +1,60 @@
+"""Frozen data and protocols that all the other packages share."""
+
+from racecheck.model.footprint import EMPTY, Footprint, Resource, Write
+from racecheck.model.history import ActorEnd, Ending, Frame, Operation
+from racecheck.model.invariant import Invariant
+from racecheck.model.kind import MUTATING, Kind
+from racecheck.model.program import Program
+from racecheck.model.result import Finding, Progress, ScenarioResult
+from racecheck.model.schedule import (
+    Decision,
+    Fault,
+    FaultKind,
+    PlannedFault,
+    Schedule,
+    SchedulingPoint,
+    context_switches,
+)
+from racecheck.model.scheduler import Scheduler
+from racecheck.model.step import Buffer, Step, Value, show, show_result
+from racecheck.model.trace import ActorInfo, Trace
+from racecheck.model.verdict import Coverage, Verdict, Violation
+from racecheck.model.view import History, View
+
+__all__ = [
+    "EMPTY",
+    "MUTATING",
+    "ActorEnd",
+    "ActorInfo",
+    "Buffer",
+    "Coverage",
+    "Decision",
+    "Ending",
+    "Fault",
+    "FaultKind",
+    "Finding",
+    "Footprint",
+    "Frame",
+    "History",
+    "Invariant",
+    "Kind",
+    "Operation",
+    "PlannedFault",
+    "Program",
+    "Progress",
+    "Resource",
+    "ScenarioResult",
+    "Schedule",
+    "Scheduler",
+    "SchedulingPoint",
+    "Step",
+    "Trace",
+    "Value",
+    "Verdict",
+    "View",
+    "Violation",
+    "Write",
+    "context_switches",
+    "show",
+    "show_result",
+]

@@ -1,0 +1,75 @@
+"""The kinds of step: what a system call does, whatever its name and spelling."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a step does.
+
+    `open`, `openat`, `openat2` and `creat` are four calls of one kind. The last four
+    kinds are no system calls on the box: they are the ends that a step can mark.
+    """
+
+    OPEN = "open"
+    READ = "read"
+    WRITE = "write"
+    CLOSE = "close"
+    SEEK = "seek"
+    DUP = "dup"
+    RENAME = "rename"
+    LINK = "link"
+    SYMLINK = "symlink"
+    UNLINK = "unlink"
+    RMDIR = "rmdir"
+    MKDIR = "mkdir"
+    MKNOD = "mknod"
+    STAT = "stat"
+    ACCESS = "access"
+    READLINK = "readlink"
+    LISTING = "listing"
+    TRUNCATE = "truncate"
+    ALLOCATE = "allocate"
+    SYNC = "sync"
+    CHMOD = "chmod"
+    CHOWN = "chown"
+    UTIMES = "utimes"
+    GETXATTR = "getxattr"
+    SETXATTR = "setxattr"
+    COPY = "copy"
+    FLOCK = "flock"
+    LOCK = "lock"
+    CHDIR = "chdir"
+    GETCWD = "getcwd"
+    EXEC = "exec"
+    MAP = "map"
+    RETURN = "return"
+    EXIT = "exit"
+    CRASH = "crash"
+    OTHER = "other"
+
+
+MUTATING = frozenset(
+    {
+        Kind.OPEN,
+        Kind.WRITE,
+        Kind.RENAME,
+        Kind.LINK,
+        Kind.SYMLINK,
+        Kind.UNLINK,
+        Kind.RMDIR,
+        Kind.MKDIR,
+        Kind.MKNOD,
+        Kind.TRUNCATE,
+        Kind.ALLOCATE,
+        Kind.CHMOD,
+        Kind.CHOWN,
+        Kind.UTIMES,
+        Kind.SETXATTR,
+        Kind.COPY,
+        Kind.MAP,
+        Kind.CRASH,
+    }
+)
+"""Kinds that can change what a path or a descriptor gives to somebody else."""

@@ -1,0 +1,110 @@
+"""Decisions: who takes the next step, and what goes wrong in it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from racecheck.model.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class FaultKind(StrEnum):
+    """What can be made to go wrong at a scheduling point."""
+
+    CRASH = "crash"
+    """The actor is killed before its call takes effect."""
+    TEAR = "tear"
+    """The first `length` bytes of a write land, then the actor is killed."""
+    ERRNO = "errno"
+    """The call is not made and fails with `errno`."""
+    SHORT = "short"
+    """The call transfers `length` bytes at the most."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One thing that goes wrong.
+
+    Attributes:
+        kind: What goes wrong.
+        errno: Name of the error, such as `ENOSPC`, for `errno` faults.
+        length: Bytes that are still transferred, for `tear` and `short` faults.
+    """
+
+    kind: FaultKind
+    errno: str = ""
+    length: int = 0
+
+    def __str__(self) -> str:
+        """Return it as reports show it."""
+        if self.kind is FaultKind.ERRNO:
+            return self.errno
+        if self.kind is FaultKind.CRASH:
+            return "crash"
+        return f"{self.kind} after {self.length} B"
+
+
+class PlannedFault(msgspec.Struct, frozen=True):
+    """A fault at a chosen call of a chosen actor.
+
+    Attributes:
+        actor: Name of the actor.
+        fault: What goes wrong.
+        on: Name of a call or of a kind; empty stands for any step of the actor.
+        occurrence: Which of the actor's steps that match, from 1.
+    """
+
+    actor: str
+    fault: Fault
+    on: str = ""
+    occurrence: int = 1
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Which actor takes the next step, and the fault it meets there, if any."""
+
+    actor: str
+    fault: Fault | None = None
+
+
+class SchedulingPoint(msgspec.Struct, frozen=True):
+    """An actor that could go on, and what it is about to do.
+
+    Attributes:
+        actor: Name of the actor.
+        kind: Kind of the pending call.
+        call: Name of the pending call.
+        size: Bytes that a pending write wants to transfer, else 0.
+    """
+
+    actor: str
+    kind: Kind
+    call: str
+    size: int = 0
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """The decisions of one execution, in order.
+
+    Attributes:
+        seed: Seed of the execution's random bytes (`getrandom`, `random`).
+        decisions: One a step.
+    """
+
+    seed: int
+    decisions: tuple[Decision, ...] = ()
+
+    def context_switches(self) -> int:
+        """Count the steps taken by another actor than the step before."""
+        return context_switches([decision.actor for decision in self.decisions])
+
+
+def context_switches(actors: Sequence[str]) -> int:
+    """Count the places where an actor follows a different one."""
+    return sum(
+        before != after for before, after in zip(actors, actors[1:], strict=False)
+    )

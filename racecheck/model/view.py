@@ -1,0 +1,68 @@
+"""How invariants look at files, whichever engine keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model.history import ActorEnd, Operation
+    from racecheck.model.program import Program
+    from racecheck.model.step import Step
+
+
+class View(Protocol):
+    """The files of the box as they are between two steps.
+
+    Paths are relative to the box. Nothing raises for a path that is not there: it
+    gives None, as that is a thing an invariant asks about.
+    """
+
+    def read(self, path: str) -> bytes | None:
+        """Return what a reader that opens the path now would read."""
+        ...
+
+    def readlink(self, path: str) -> str | None:
+        """Return the text of a symbolic link, or None if the path is none."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Say whether the name is there, be it a dangling link."""
+        ...
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """Return the paths that match, sorted; `*` matches within one folder."""
+        ...
+
+    def tree(self, path: str) -> dict[str, str]:
+        """Return all below a folder: path to type, mode and content digest."""
+        ...
+
+
+class History(Protocol):
+    """What has happened so far in an execution."""
+
+    @property
+    def programs(self) -> Sequence[Program]:
+        """The actors, in the order of their declaration."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far."""
+        ...
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """The operations that have ended so far, in the order of their ends."""
+        ...
+
+    @property
+    def ends(self) -> Sequence[ActorEnd]:
+        """The actors that have ended so far."""
+        ...
+
+    def live(self, role: str) -> int:
+        """Count the actors of a role that have started and not ended."""
+        ...
