@@ -1,0 +1,70 @@
+"""What an exploration or a replay was asked for, and what a replay gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from racecheck.scenario.budget import Budget
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from racecheck.model import Trace
+    from racecheck.scenario import Scenario
+
+__all__ = ["DEFAULT_BUDGET", "SCHEDULERS", "Budget", "Options", "ReplayResult"]
+
+SCHEDULERS = ("mixed", "random", "pct")
+"""Names of the schedulers that an exploration can use."""
+
+DEFAULT_BUDGET = Budget(executions=1000)
+"""Counted rather than timed, so that a seed finds the same on any machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What an exploration or a replay was asked for.
+
+    Attributes:
+        seed: Seed of the exploration.
+        jobs: Executions at the same time.
+        budget: How long the exploration of one scenario may go on; None leaves it to
+            the scenario.
+        scheduler: Name of the scheduler, one of `SCHEDULERS`.
+        workdir: Folder for the boxes, or None for the default.
+        fresh: Whether each execution starts all its processes anew.
+        stop_first: Whether to stop at the first scenario that does not do what it is
+            expected to.
+        quick: Whether a tenth of each budget is enough.
+    """
+
+    seed: int = 0
+    jobs: int = 1
+    budget: Budget | None = None
+    scheduler: str = "mixed"
+    workdir: Path | None = None
+    fresh: bool = False
+    stop_first: bool = False
+    quick: bool = False
+
+    def budget_of(self, scenario: Scenario) -> Budget:
+        """Return the budget that applies to a scenario."""
+        budget = self.budget or scenario.budget or DEFAULT_BUDGET
+        return budget.quick() if self.quick else budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """What came of running one recorded execution again.
+
+    Attributes:
+        trace: The execution as it went.
+        left: Where the program left the recording: the step, what was recorded there
+            and what came instead; None if it followed to the end.
+        same: Whether every call, argument and result was as recorded.
+    """
+
+    trace: Trace
+    left: tuple[int, str, str] | None = None
+    same: bool = True

@@ -1,0 +1,102 @@
+"""What is checked of a scenario's own values, each refused in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from racecheck.errors import ScenarioError, UsageError
+from racecheck.model import PlannedFault
+from racecheck.scenario.arguments import meant
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from racecheck.model import Invariant
+
+DEADLOCK = "deadlock"
+"""What a scenario expects that ends with actors waiting for each other."""
+
+_METHODS = ("start", "after_step", "at_return", "at_end")
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Put the name of a scenario in front of what is wrong with it."""
+    try:
+        yield
+    except UsageError as error:
+        raise ScenarioError(f"{name}: {error}") from None
+
+
+def invariants_of(values: Iterable[Invariant]) -> tuple[Invariant, ...]:
+    """Return a scenario's invariants.
+
+    Raises:
+        ScenarioError: One of them is none, or two have one name.
+    """
+    invariants = tuple(values)
+    for value in invariants:
+        methods = all(callable(getattr(value, method, None)) for method in _METHODS)
+        if isinstance(value, type) or not methods:
+            # A forgotten pair of parentheses is the usual cause.
+            name = getattr(value, "__name__", None)
+            hint = f", did you mean {name}(...)?" if name else ""
+            raise ScenarioError(f"{value!r} is no invariant{hint}")
+    for name, uses in Counter(each.name for each in invariants).items():
+        if uses > 1:
+            raise ScenarioError(f"two invariants are called {name!r}")
+    return invariants
+
+
+def faults_of(values: Iterable[PlannedFault]) -> tuple[PlannedFault, ...]:
+    """Return a scenario's planned faults.
+
+    Raises:
+        ScenarioError: One of them is none.
+    """
+    faults = tuple(values)
+    for fault in faults:
+        if not isinstance(fault, PlannedFault):
+            raise ScenarioError(f"{fault!r} is no fault")
+    return faults
+
+
+def check_fault_actors(faults: Iterable[PlannedFault], actors: Collection[str]) -> None:
+    """Refuse a fault of an actor that there is none of.
+
+    Raises:
+        ScenarioError: There is such a fault.
+    """
+    for fault in faults:
+        if fault.actor not in actors:
+            raise ScenarioError(
+                f"{fault.fault} is planned for {fault.actor!r}, which is "
+                f"no actor{meant(fault.actor, actors)}; actors: {', '.join(actors)}"
+            )
+
+
+def check_expect(expect: Collection[str], invariants: Iterable[Invariant]) -> None:
+    """Refuse an expectation that nothing could ever meet.
+
+    Raises:
+        ScenarioError: A name is that of no invariant, nor `deadlock`.
+    """
+    known = [*(each.name for each in invariants), DEADLOCK]
+    for name in sorted(expect):
+        if name not in known:
+            raise ScenarioError(
+                f"expects {name!r}, which is none of its invariants"
+                f"{meant(name, known)}; it has: {', '.join(known)}"
+            )
+
+
+def check_limit(option: str, value: object) -> None:
+    """Refuse a limit that is no positive number.
+
+    Raises:
+        ScenarioError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise ScenarioError(f"{option} is more than 0, not {value!r}")

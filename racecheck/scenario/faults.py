@@ -1,0 +1,80 @@
+"""What goes wrong in a scenario by plan, each at a chosen call of a chosen actor."""
+
+from __future__ import annotations
+
+import errno as errno_names
+import re
+
+from racecheck.errors import ScenarioError
+from racecheck.model import Fault, FaultKind, PlannedFault
+from racecheck.scenario.arguments import is_whole, matches
+
+_ACTOR = re.compile(r"\S+")
+_CALL = re.compile(r"[a-z_][a-z0-9_]*")
+# Not `errorcode`, in which an alias such as EWOULDBLOCK has no entry of its own.
+_ERRNOS = frozenset(name for name in vars(errno_names) if name.startswith("E"))
+
+
+def crash(
+    actor: str, *, on: str = "", occurrence: int = 1, after_bytes: int | None = None
+) -> PlannedFault:
+    """Kill an actor before one of its calls, or in the middle of a write.
+
+    Args:
+        actor: Name of the actor, with its number where there are several (`serve-1`).
+        on: Name of a call or of a kind; empty stands for any step of the actor.
+        occurrence: Which of the steps that match, from 1.
+        after_bytes: How much of a write still lands; `on` is then `write` unless given.
+    """
+    if after_bytes is None:
+        return _planned(actor, Fault(FaultKind.CRASH), on, occurrence)
+    _check_length(after_bytes)
+    return _planned(
+        actor, Fault(FaultKind.TEAR, length=after_bytes), on or "write", occurrence
+    )
+
+
+def errno(name: str, actor: str, *, on: str, occurrence: int = 1) -> PlannedFault:
+    """Make a call of an actor fail without being made.
+
+    Args:
+        name: Name of the error, such as `ENOSPC`.
+        actor: Name of the actor, with its number where there are several (`serve-1`).
+        on: Name of a call or of a kind.
+        occurrence: Which of the steps that match, from 1.
+    """
+    if name not in _ERRNOS:
+        raise ScenarioError(f"{name!r} is no error name, such as 'ENOSPC'")
+    if not on:
+        raise ScenarioError(f"{name} needs `on`, the name of the call that fails")
+    return _planned(actor, Fault(FaultKind.ERRNO, errno=name), on, occurrence)
+
+
+def short_write(
+    actor: str, length: int, *, on: str = "write", occurrence: int = 1
+) -> PlannedFault:
+    """Let a write of an actor transfer only its first bytes, and return that number.
+
+    Args:
+        actor: Name of the actor, with its number where there are several (`serve-1`).
+        length: How many bytes are transferred at the most.
+        on: Name of a call or of a kind.
+        occurrence: Which of the steps that match, from 1.
+    """
+    _check_length(length)
+    return _planned(actor, Fault(FaultKind.SHORT, length=length), on, occurrence)
+
+
+def _planned(actor: str, fault: Fault, on: str, occurrence: int) -> PlannedFault:
+    if not matches(_ACTOR, actor):
+        raise ScenarioError(f"a fault needs the name of an actor, not {actor!r}")
+    if on and not matches(_CALL, on):
+        raise ScenarioError(f"{on!r} is no name of a call, such as 'rename'")
+    if not is_whole(occurrence, 1):
+        raise ScenarioError(f"occurrence counts from 1, and is {occurrence!r}")
+    return PlannedFault(actor, fault, on, occurrence)
+
+
+def _check_length(length: int) -> None:
+    if not is_whole(length, 0):
+        raise ScenarioError(f"a length in bytes is 0 or more, not {length!r}")

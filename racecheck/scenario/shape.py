@@ -1,0 +1,58 @@
+"""The shape of a scenario: what a token of one of its executions is bound to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from racecheck.scenario.command import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from racecheck.scenario.actors import Actor
+
+_NBYTES = 8
+
+
+def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
+    """Return a digest of a scenario's name, actors, operations and parameters.
+
+    The source of functions is no part of it, so that a token can show that a fix
+    works, and no invariant is, since they do not change what the actors do. It is the
+    same in every checkout and on every machine.
+    """
+    shape = [
+        name,
+        [
+            [
+                actor.name,
+                actor.declaration.role,
+                actor.pid,
+                actor.declaration.repeat,
+                actor.declaration.after,
+                _argv(actor.declaration.subject),
+            ]
+            for actor in actors
+        ],
+        sorted(ids.items()),
+    ]
+    text = json.dumps(shape, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=_NBYTES).hexdigest()
+
+
+def _argv(subject: object) -> list[str]:
+    if not isinstance(subject, Command):
+        return []
+    return [_portable(word) for word in subject.argv]
+
+
+def _portable(word: str) -> str:
+    """Leave out of a word where things lie on this machine."""
+    if word == sys.executable:
+        return "python"
+    path = PurePath(word)
+    return path.name if path.is_absolute() else word
