@@ -1,0 +1,1 @@
+"""Programs that share files with other processes, one folder a system."""

@@ -1,0 +1,1 @@
+"""Model overlays: a folder of links to a model, with a config.json of its own."""
