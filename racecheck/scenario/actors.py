@@ -180,7 +180,8 @@ def check_names(declarations: Sequence[Declaration], actors: Sequence[Actor]) ->
             )
         waits_for[declaration.name] = base_of[declaration.after]
     for start, follows in waits_for.items():
-        seen: set[str] = set()
+        # The start itself ends the walk, and so does a circle that it only leads to.
+        seen = {start}
         while follows in waits_for and follows not in seen:
             seen.add(follows)
             follows = waits_for[follows]  # noqa: PLW2901  # walks on from there

@@ -90,6 +90,7 @@ def _program(actor: Actor, provided: Mapping[str, object]) -> Program:
         after=declaration.after,
         raises=declaration.raises,
         succeeds=declaration.succeeds,
+        reseed=me.reseed,
     )
 
 

@@ -10,11 +10,12 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from racecheck.errors import ScenarioError
-from racecheck.scenario.arguments import RESERVED, meant
+from racecheck.scenario.arguments import RESERVED, matches, meant
 
 Expected: TypeAlias = str | Iterable[str]
 """Names of the invariants that are broken, as people write them: one, or several."""
 
+_NAME = re.compile(r"\S+")
 _ID = re.compile(r"[A-Za-z0-9_.+=-]+")
 
 
@@ -85,9 +86,8 @@ def names(value: Expected) -> frozenset[str]:
     try:
         found = frozenset(value)
     except TypeError:
-        found = frozenset()
-        value = (value,)  # type: ignore[assignment]  # only for the message
-    if not all(isinstance(name, str) for name in value):
+        found = frozenset({""})
+    if not all(matches(_NAME, name) for name in found):
         raise ScenarioError(f"expect holds names of invariants, not {value!r}")
     return found
 
