@@ -27,6 +27,7 @@ class Program:
         raises: Exceptions that are documented behaviour and no error.
         succeeds: Says of a return value whether it means success; None means that
             every return is one.
+        reseed: Called in the actor with the execution's seed before anything else.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Program:
     after: str | None = None
     raises: tuple[type[BaseException], ...] = ()
     succeeds: Callable[[object], bool] | None = None
+    reseed: Callable[[int], None] | None = None

@@ -1,0 +1,191 @@
+"""What happens inside an actor's process: it is prepared, runs, and reports.
+
+All of this runs in a process that the worker has just forked. Up to `Filter.install`
+nothing stops; from there on every call does, so what comes after it is kept small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
+
+from racecheck.model import Ending, Frame, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MARKER: Final = 0x7ACE7ACE
+"""A descriptor that no process can have: writing to it is a message to the tracer.
+
+The tracer reads the message from memory and skips the call, so that nothing in the
+process can get in its way, and a subject may close what it likes.
+"""
+
+_LARGEST_VALUE: Final = 1 << 20
+_PADDING: Final = 64
+_kept: list[object] = []
+_place: list[str] = [""]
+
+
+class Report(msgspec.Struct, frozen=True):
+    """How one operation ended, as the actor tells the tracer.
+
+    Attributes:
+        ending: `returned` or `raised`.
+        succeeded: Whether that is success.
+        expected: Whether the exception is declared behaviour.
+        value: The value where it is plain data.
+        shown: The value as `repr`, or the exception as a line.
+        exception: Qualified name of the exception's class, or empty.
+        frames: Where the exception was raised, innermost last.
+    """
+
+    ending: Ending
+    succeeded: bool
+    expected: bool = False
+    value: msgspec.Raw = msgspec.Raw(b"\xc0")
+    shown: str = ""
+    exception: str = ""
+    frames: tuple[Frame, ...] = ()
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> None:
+    """Make the process one that owes nothing to the worker it was forked from.
+
+    Args:
+        index: Position of the actor among the actors, from 1.
+        name: Name of the actor.
+        seed: Seed of the execution.
+        folder: Folder to start in.
+        output: File for standard output and error.
+    """
+    null = os.open(os.devnull, os.O_RDONLY)
+    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    os.dup2(null, 0)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
+    # Nothing else is inherited, above all not the lock on the run's folder.
+    os.closerange(3, _open_limit())
+    os.chdir(folder)
+    _place[0] = f"{folder}/"
+    os.umask(0o022)
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Real processes differ in the addresses of their objects and in the state of
+    # `random`. Actors forked from one worker would not, and temp names made of them
+    # would collide where those of real processes do not: a race that is not there.
+    for size in range(1, 512, 16):
+        _kept.append([bytes(size) for _ in range(_PADDING * index)])
+    random.seed(f"{seed}/{name}")
+
+
+def _open_limit() -> int:
+    # One more than the highest descriptor in use, which is far below the limit.
+    return max(int(entry) for entry in os.listdir("/proc/self/fd")) + 1
+
+
+def run(program: Program) -> NoReturn:
+    """Run a program to its end, reporting each operation."""
+    try:
+        if program.argv:
+            _execute(program.argv)
+        assert program.function is not None  # noqa: S101  a program is one or the other
+        for _ in range(program.repeat):
+            _operate(program, program.function)
+        _flush()
+    except BaseException as error:  # noqa: BLE001  nothing may unwind into the worker
+        with contextlib.suppress(BaseException):
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            _flush()
+        os._exit(1)
+    os._exit(0)
+
+
+def _execute(argv: tuple[str, ...]) -> None:
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606  running it is the point
+    except OSError as error:
+        sys.stderr.write(f"cannot execute {argv[0]}: {error.strerror}\n")
+        _flush()
+        os._exit(127)
+
+
+def _operate(program: Program, function: Callable[..., object]) -> None:
+    try:
+        value = function(**program.arguments)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001  it is an outcome, whatever it is
+        _send(_raised(error, program))
+    else:
+        succeeded = program.succeeds is None or bool(program.succeeds(value))
+        _send(Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value)))
+
+
+def _raised(error: BaseException, program: Program) -> Report:
+    kind = type(error)
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename != __file__:
+            frames.append(Frame(code.co_filename, trace.tb_lineno, code.co_qualname))
+        trace = trace.tb_next
+    return Report(
+        Ending.RAISED,
+        succeeded=False,
+        expected=isinstance(error, program.raises),
+        shown=_line(f"{kind.__name__}: {_text(error)}"),
+        exception=f"{kind.__module__}.{kind.__qualname__}",
+        frames=tuple(frames),
+    )
+
+
+def _plain(value: object) -> msgspec.Raw:
+    try:
+        data = _encoder.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return msgspec.Raw(b"\xc0")
+    return msgspec.Raw(data if len(data) <= _LARGEST_VALUE else b"\xc0")
+
+
+def _show(value: object) -> str:
+    try:
+        return _line(repr(value))
+    except Exception as error:  # noqa: BLE001  a subject's repr may do anything
+        return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as failed:  # noqa: BLE001  a subject's str may do anything
+        return f"<str raised {type(failed).__name__}>"
+
+
+def _line(text: str) -> str:
+    # Absolute paths would make equal executions differ from one run to the next.
+    text = " ".join(text.split()).replace(_place[0], "")
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def _send(report: Report) -> None:
+    _flush()
+    os.write(MARKER, _encoder.encode(report))
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()

@@ -1,0 +1,33 @@
+"""Directory listings in one order, whichever order the names were made in.
+
+tmpfs lists the newest name first. An actor would see by it in which order independent
+steps were taken, and equal schedules of them would no longer give equal executions.
+"""
+
+from __future__ import annotations
+
+import struct
+
+# struct linux_dirent64 (getdents64(2)): inode, offset, length, type, then the name.
+_HEAD = struct.Struct("=QqHB")
+
+
+def in_order(data: bytes) -> bytes:
+    """Return the records of a listing sorted by name.
+
+    Each place keeps its offset, since a later call goes on from the last one.
+    """
+    records = []
+    offsets = []
+    position = 0
+    while position < len(data):
+        inode, offset, length, kind = _HEAD.unpack_from(data, position)
+        body = data[position + _HEAD.size : position + length]
+        records.append((body.split(b"\0", 1)[0], inode, length, kind, body))
+        offsets.append(offset)
+        position += length
+    records.sort(key=lambda record: record[0])
+    return b"".join(
+        _HEAD.pack(inode, offset, length, kind) + body
+        for offset, (_, inode, length, kind, body) in zip(offsets, records, strict=True)
+    )

@@ -1,0 +1,103 @@
+"""What the executions of one worker share: sandbox, filter, call table."""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import TYPE_CHECKING, Final, Self
+
+from racecheck.engine.sandbox import Sandbox
+from racecheck.engine.view import BoxView
+from racecheck.engine.watchdog import Watchdog
+from racecheck.errors import CannotRunError
+from racecheck.footprint import Resolver
+from racecheck.kernel.registers import registers
+from racecheck.kernel.rows import table
+from racecheck.kernel.seccomp import Filter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from racecheck.footprint import Names
+
+_X32: Final = 0x40000000
+_MAX_SLEEP_S: Final = 10.0
+
+
+class Machine:
+    """Everything an execution needs that outlives it; one a worker process.
+
+    Attributes:
+        sandbox: The folder that actors work in.
+        registers: How calls are changed on this processor.
+        table: The call table of this processor.
+        filter: The filter that actors run under.
+        resolver: Walks paths for all executions.
+        watchdog: Ends actors that do not come back.
+        foreign_calls: Numbers from here on are another call table's.
+    """
+
+    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0) -> None:
+        """Set up, and make the sandbox.
+
+        Raises:
+            CannotRunError: This system or this processor cannot be served.
+        """
+        try:
+            self.registers = registers()
+            self.table = table()
+        except (KeyError, AttributeError) as error:
+            raise CannotRunError(
+                "the process engine needs Linux on x86-64 or 64-bit ARM"
+            ) from error
+        self.filter = Filter(
+            self.registers.audit_arch,
+            self.table.harmless,
+            {
+                number: condition
+                for number, condition in self.table.stops.items()
+                if condition is not None
+            },
+        )
+        self.foreign_calls = _X32
+        self.sandbox = Sandbox(workdir)
+        self.resolver = Resolver(str(self.sandbox.root))
+        self.watchdog = Watchdog(max_cpu_s=max_cpu_s, max_sleep_s=_MAX_SLEEP_S)
+
+    def __enter__(self) -> Self:
+        self.watchdog.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.watchdog.__exit__(kind, error, trace)
+        self.sandbox.remove()
+
+    def view(self, names: Names) -> BoxView:
+        """Return a view of the box for one execution."""
+        return BoxView(self.sandbox, names, self.resolver)
+
+    def settle(self) -> None:
+        """Give the process the environment that actors inherit, and make forks cheap.
+
+        To be called once the scenario is loaded, in a process that does nothing else.
+        """
+        home = str(self.sandbox.home)
+        os.environ.update(
+            {
+                "HOME": home,
+                "TMPDIR": str(self.sandbox.temporary),
+                "XDG_CACHE_HOME": f"{home}/.cache",
+                "XDG_CONFIG_HOME": f"{home}/.config",
+                "XDG_DATA_HOME": f"{home}/.local/share",
+                "XDG_STATE_HOME": f"{home}/.local/state",
+                "XDG_RUNTIME_DIR": str(self.sandbox.temporary),
+            }
+        )
+        gc.collect()
+        gc.freeze()

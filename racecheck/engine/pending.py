@@ -1,0 +1,193 @@
+"""What a stopped call is about: the objects that its paths and descriptors mean."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from racecheck.engine.descriptors import foreign
+from racecheck.model import Kind
+
+if TYPE_CHECKING:
+    from racecheck.engine.descriptors import Descriptors, OpenFile
+    from racecheck.engine.sandbox import Sandbox
+    from racecheck.footprint import Names, Resolver, Walk
+    from racecheck.kernel.decode import Call
+    from racecheck.model import Value
+
+_AT_FDCWD: Final = -100
+_AT_SYMLINK_NOFOLLOW: Final = 0x100
+_AT_SYMLINK_FOLLOW: Final = 0x400
+_O_PATH: Final = 0o10000000
+
+_LAST_LINK_STAYS: Final = frozenset(
+    {
+        Kind.READLINK,
+        Kind.UNLINK,
+        Kind.RMDIR,
+        Kind.MKDIR,
+        Kind.MKNOD,
+        Kind.SYMLINK,
+        Kind.RENAME,
+    }
+)
+"""Kinds that act on a symbolic link at the end of a path, not on what it leads to."""
+
+_CHANGE_OF_DATA: Final = frozenset({Kind.WRITE, Kind.COPY, Kind.TRUNCATE, Kind.ALLOCATE})
+_CHANGING: Final = frozenset(
+    {
+        Kind.RENAME,
+        Kind.LINK,
+        Kind.SYMLINK,
+        Kind.UNLINK,
+        Kind.RMDIR,
+        Kind.MKDIR,
+        Kind.MKNOD,
+        Kind.TRUNCATE,
+        Kind.CHMOD,
+        Kind.CHOWN,
+        Kind.UTIMES,
+        Kind.SETXATTR,
+    }
+)
+_DEVICES: Final = frozenset(
+    f"/dev/{name}" for name in ("null", "zero", "full", "tty", "random", "urandom")
+)
+
+# Path arguments, each with the descriptor that it is relative to.
+_PATHS: Final = (("path", "dirfd"), ("oldpath", "olddirfd"), ("newpath", "newdirfd"))
+_FILES: Final = ("fd", "oldfd", "infd", "outfd")
+
+
+@dataclass(slots=True)
+class Pending:
+    """A call that an actor is about to make.
+
+    Attributes:
+        call: The decoded call.
+        args: Its arguments as traces show them.
+        walks: What each of its path arguments means, in order.
+        files: What its descriptors lead to, by the name of the argument.
+        inside: Whether it concerns the sandbox.
+        escape: What it would change outside the sandbox, or empty.
+    """
+
+    call: Call
+    args: dict[str, Value]
+    walks: tuple[Walk, ...] = ()
+    files: dict[str, OpenFile] | None = None
+    inside: bool = False
+    escape: str = ""
+
+
+def follows(call: Call, argument: str) -> bool:
+    """Say whether a symbolic link at the end of a path argument is followed."""
+    kind = call.row.kind
+    if kind is Kind.OPEN:
+        flags = call.number("flags")
+        exclusive = flags & os.O_CREAT and flags & os.O_EXCL
+        return not (flags & os.O_NOFOLLOW or exclusive)
+    if kind in _LAST_LINK_STAYS:
+        return False
+    if kind is Kind.LINK:
+        followed = call.number("flags") & _AT_SYMLINK_FOLLOW
+        return argument == "oldpath" and bool(followed)
+    return not call.number("flags") & _AT_SYMLINK_NOFOLLOW
+
+
+def resolve(
+    call: Call,
+    process: int,
+    descriptors: Descriptors,
+    names: Names,
+    resolver: Resolver,
+    sandbox: Sandbox,
+) -> Pending:
+    """Find the objects that a call concerns, with every actor standing still."""
+    pending = Pending(call, call.args)
+    row = call.row
+    walks: list[Walk] = []
+    files: dict[str, OpenFile] = {}
+    for argument, relative in _PATHS:
+        path = call.args.get(argument)
+        if not isinstance(path, str):
+            continue
+        dirfd = call.number(relative)
+        if path == "":
+            # With AT_EMPTY_PATH the descriptor itself is meant; without, the kernel
+            # answers ENOENT, which reads nothing.
+            walk = resolver.object_at(names, _base(process, dirfd))
+        else:
+            base = _base(process, dirfd)
+            walk = resolver.walk(
+                names, process, base, path, follow=follows(call, argument)
+            )
+            pending.args[argument] = _shown(path, dirfd, descriptors, sandbox)
+        walks.append(walk)
+        pending.inside = pending.inside or walk.inside
+        if walk.escaped and walk.error == 0 and _would_change(call, argument):
+            device = os.path.realpath(walk.escaped) in _DEVICES  # noqa: PTH  hot path
+            if not (device and row.kind is Kind.OPEN):
+                pending.escape = path
+    for argument in _FILES:
+        if row.index(argument) is None:
+            continue
+        number = call.number(argument)
+        file = descriptors.find(number)
+        if file is not None:
+            files[argument] = file
+            pending.inside = True
+            pending.args["file" if argument == "fd" else f"{argument[:-2]}file"] = (
+                file.path
+            )
+        elif number >= 0 and not foreign(names, process, number):
+            pending.inside = True
+            pending.escape = f"descriptor {number} of unknown origin"
+        elif row.kind in _CHANGING and not walks:
+            pending.escape = f"descriptor {number}"
+    if row.kind is Kind.CLOSE and row.index("last") is not None:
+        last = call.number("last") & 0xFFFFFFFF
+        first = call.number("fd")
+        pending.inside = any(
+            descriptors.find(number) is not None
+            for number in descriptors.numbers()
+            if first <= number <= last
+        )
+    if row.kind is Kind.DUP and row.index("newfd") is not None:
+        pending.inside |= descriptors.find(call.number("newfd")) is not None
+    if row.kind in (Kind.GETCWD, Kind.EXIT):
+        pending.inside = True
+    pending.walks = tuple(walks)
+    pending.files = files
+    return pending
+
+
+def _would_change(call: Call, argument: str) -> bool:
+    kind = call.row.kind
+    if kind is Kind.OPEN:
+        flags = call.number("flags")
+        if flags & _O_PATH:
+            return False
+        changing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+        return bool(flags & changing)
+    if kind is Kind.LINK and argument == "oldpath":
+        # A second name inside for a file outside would let writes through.
+        return True
+    return kind in _CHANGING
+
+
+def _base(process: int, dirfd: int) -> str:
+    if dirfd == _AT_FDCWD:
+        return f"/proc/{process}/cwd"
+    return f"/proc/{process}/fd/{dirfd}"
+
+
+def _shown(path: str, dirfd: int, descriptors: Descriptors, sandbox: Sandbox) -> str:
+    if path[0] == "/":
+        return sandbox.display(path)
+    if dirfd != _AT_FDCWD:
+        folder = descriptors.find(dirfd)
+        if folder is not None:
+            return path if folder.path == "." else f"{folder.path}/{path}"
+    return path

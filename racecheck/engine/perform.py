@@ -1,0 +1,215 @@
+"""Taking one step: the pending call runs to its exit, with a fault if one is due."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from racecheck.engine.descriptors import OpenFile
+from racecheck.engine.listing import in_order
+from racecheck.errors import EngineError
+from racecheck.kernel import ptrace
+from racecheck.kernel.decode import outputs
+from racecheck.model import Fault, FaultKind, Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from racecheck.engine.pending import Pending
+    from racecheck.engine.tracee import Tracee
+    from racecheck.footprint import Names
+    from racecheck.kernel.registers import Registers
+
+_F_SETLKW: Final = 7
+_F_OFD_SETLKW: Final = 38
+_F_SETFD: Final = 2
+_F_DUPFD_CLOEXEC: Final = 1030
+_CLOSE_RANGE_CLOEXEC: Final = 4
+_FIOCLEX: Final = 0x5451
+_FIONCLEX: Final = 0x5450
+
+
+class Done(NamedTuple):
+    """What came of a call.
+
+    Attributes:
+        result: What it returned.
+        outputs: What it gave back through memory.
+        blocked: Whether it was a try at a lock that somebody else holds.
+        died: Wait status of the process if it ended in the call, else None.
+    """
+
+    result: int
+    outputs: dict[str, Value]
+    blocked: bool = False
+    died: int | None = None
+
+
+class Performer:
+    """Makes the pending calls of one execution's actors."""
+
+    def __init__(
+        self,
+        registers: Registers,
+        names: Names,
+        wait: Callable[[Tracee], int],
+    ) -> None:
+        """Serve one execution.
+
+        Args:
+            registers: Registers of this machine.
+            names: Names of the inodes, to which calls that create add.
+            wait: Waits for an actor and returns its status, as `waitpid` does.
+        """
+        self._registers = registers
+        self._names = names
+        self._wait = wait
+
+    def perform(self, tracee: Tracee, pending: Pending, fault: Fault | None) -> Done:
+        """Let an actor at an entry stop make its call; it is left at the exit stop."""
+        if fault is not None and fault.kind is FaultKind.ERRNO:
+            number = getattr(errno, fault.errno)
+            self._registers.skip(tracee.pid, -number)
+            return Done(-number, {})
+        edits = self._edits(pending, fault)
+        if edits:
+            self._registers.edit(tracee.pid, edits)
+        ptrace.resume_to_exit(tracee.pid)
+        died = self._reach_exit(tracee)
+        if died is not None:
+            return Done(-errno.EINTR, {}, died=died)
+        result = ptrace.result(tracee.pid)
+        call = pending.call
+        restore = {index: call.raw[index] for index in edits}
+        if fault is None and restore and result in (-errno.EAGAIN, -errno.EACCES):
+            # A lost try at a lock: the actor enters the same call again and waits there.
+            self._registers.restart(tracee.pid, tracee.number, restore)
+            return Done(result, {}, blocked=True)
+        if restore:
+            self._registers.finish(tracee.pid, result, restore)
+        given: dict[str, Value] = {}
+        if result >= 0:
+            if call.row.kind is Kind.LISTING and result:
+                self._sort(tracee, pending, result)
+            given = outputs(call, result, tracee.memory)
+            self._apply(tracee, pending, result)
+        return Done(result, given)
+
+    def _reach_exit(self, tracee: Tracee) -> int | None:
+        """Wait for the exit stop; return the wait status if the actor ended first."""
+        while True:
+            status = self._wait(tracee)
+            if not os.WIFSTOPPED(status):
+                return status
+            if os.WSTOPSIG(status) == ptrace.SYSCALL_STOP:
+                return None
+            if status >> 16 == ptrace.EVENT_EXEC:
+                tracee.executed()
+                ptrace.resume_to_exit(tracee.pid)
+            elif status >> 16 == ptrace.EVENT_SECCOMP:
+                raise EngineError(f"{tracee.name} made a call inside a call")
+            else:
+                ptrace.resume_to_exit(tracee.pid, os.WSTOPSIG(status))
+
+    def _edits(self, pending: Pending, fault: Fault | None) -> dict[int, int]:
+        """Return the arguments to change at the entry: locks are tried, writes cut."""
+        call = pending.call
+        if fault is not None:
+            index = call.row.index("count")
+            if index is None:
+                raise EngineError(f"{call.row.name} cannot be cut short")
+            return {index: min(fault.length, call.raw[index])}
+        if call.row.kind is Kind.FLOCK and not call.raw[1] & fcntl.LOCK_NB:
+            if not call.raw[1] & fcntl.LOCK_UN:
+                return {1: call.raw[1] | fcntl.LOCK_NB}
+        elif call.row.kind is Kind.LOCK and call.raw[1] in (_F_SETLKW, _F_OFD_SETLKW):
+            return {1: call.raw[1] - 1}
+        return {}
+
+    @staticmethod
+    def _sort(tracee: Tracee, pending: Pending, length: int) -> None:
+        if pending.call.row.name != "getdents64":
+            return
+        address = pending.call.raw[1]
+        data = tracee.memory.read(address, length)
+        ordered = in_order(data)
+        if ordered != data:
+            tracee.memory.write(address, ordered)
+
+    def _apply(self, tracee: Tracee, pending: Pending, result: int) -> None:
+        """Keep names and descriptors true to what a successful call has done."""
+        call = pending.call
+        kind = call.row.kind
+        files = pending.files or {}
+        if kind is Kind.OPEN:
+            self._opened(tracee, pending, result)
+        elif kind in (Kind.MKDIR, Kind.MKNOD, Kind.SYMLINK):
+            walk = pending.walks[-1]
+            self._names.add(os.lstat(walk.location), self._creation(tracee))
+        elif kind is Kind.CLOSE:
+            self._closed(tracee, pending)
+        elif kind is Kind.DUP:
+            file = files.get("oldfd")
+            if call.row.index("newfd") is not None and result != call.number("oldfd"):
+                tracee.descriptors.close(result)
+            if file is not None:
+                closing = False
+                if call.row.name == "dup3":
+                    closing = bool(call.number("flags") & os.O_CLOEXEC)
+                elif call.row.name == "fcntl":
+                    closing = call.raw[1] == _F_DUPFD_CLOEXEC
+                tracee.descriptors.add(result, file, close_on_exec=closing)
+        elif kind is Kind.OTHER and call.row.name in ("fcntl", "ioctl"):
+            if call.row.name == "fcntl" and call.raw[1] == _F_SETFD:
+                wanted = bool(call.raw[2] & fcntl.FD_CLOEXEC)
+            elif call.raw[1] in (_FIOCLEX, _FIONCLEX):
+                wanted = call.raw[1] == _FIOCLEX
+            else:
+                return
+            tracee.descriptors.close_on_exec(call.number("fd"), wanted=wanted)
+
+    def _opened(self, tracee: Tracee, pending: Pending, result: int) -> None:
+        walk = pending.walks[0]
+        name = walk.target
+        if name is None:
+            status = os.stat(f"/proc/{tracee.pid}/fd/{result}")  # noqa: PTH116
+            name = self._names.find(status)
+            if walk.parent is not None and (walk.status is None or name is None):
+                # It was not there, so this step made it; a name that its number has
+                # is that of an inode that is gone.
+                name = self._creation(tracee)
+                self._names.add(status, name)
+        elif pending.call.number("flags") & os.O_TMPFILE == os.O_TMPFILE:
+            name = self._creation(tracee)
+            status = os.stat(f"/proc/{tracee.pid}/fd/{result}")  # noqa: PTH116
+            self._names.add(status, name)
+        if name is None:
+            return
+        flags = pending.call.number("flags")
+        path = pending.args.get("path")
+        file = OpenFile(self._creation(tracee), name, str(path), flags)
+        tracee.descriptors.add(
+            result, file, close_on_exec=bool(flags & os.O_CLOEXEC)
+        )
+
+    @staticmethod
+    def _closed(tracee: Tracee, pending: Pending) -> None:
+        call = pending.call
+        first = call.number("fd")
+        if call.row.index("last") is None:
+            tracee.descriptors.close(first)
+            return
+        last = call.number("last") & 0xFFFFFFFF
+        if call.number("flags") & _CLOSE_RANGE_CLOEXEC:
+            for number in tracee.descriptors.numbers():
+                if first <= number <= last:
+                    tracee.descriptors.close_on_exec(number, wanted=True)
+        else:
+            tracee.descriptors.close(first, last)
+
+    @staticmethod
+    def _creation(tracee: Tracee) -> str:
+        """Return the name of what the pending step creates."""
+        return f"{tracee.name}#{tracee.steps}"

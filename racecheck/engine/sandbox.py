@@ -1,0 +1,235 @@
+"""The folder that actors work in: made fresh for each execution, and always removed.
+
+A run has one folder of its own, by default on tmpfs. In it lies the sandbox with the
+box (what scenarios see), a home and a folder for temporary files; beside the sandbox
+lie the actors' outputs. A lock marks the folder as in use for as long as its owner
+lives, so that a later run can tell what a killed one left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from racecheck.errors import CannotRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+_PREFIX: Final = "racecheck-"
+_UNLOCKED_GRACE_S: Final = 60.0
+EPOCH: Final = 1_700_000_000
+"""Time stamped on every file of a fresh box, so that it says the same each time."""
+
+
+class _Node(NamedTuple):
+    """One thing in the initial box."""
+
+    path: str
+    mode: int
+    content: bytes
+    link: str
+
+
+class Sandbox:
+    """The run's folder, for as long as its worker lives."""
+
+    def __init__(self, workdir: Path | None = None) -> None:
+        """Make the folder, and remove what dead runs left beside it.
+
+        Args:
+            workdir: Where to make it; by default on tmpfs, else the system's folder
+                for temporary files.
+
+        Raises:
+            CannotRunError: It cannot be made there.
+        """
+        parent = Path(os.path.realpath(workdir or default_workdir()))
+        remove_left_over(parent)
+        # The name has a fixed length, since paths end up in the actors' memory.
+        self.folder = parent / f"{_PREFIX}{secrets.token_hex(4)}"
+        try:
+            self.folder.mkdir(mode=0o700)
+            self._lock = _lock(self.folder)
+            self.root = self.folder / "sandbox"
+            self.root.mkdir()
+            self.outputs = self.folder / "output"
+            self.outputs.mkdir()
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            message = f"cannot make a sandbox in {parent}: {error.strerror}"
+            raise CannotRunError(message) from error
+        self.box = self.root / "box"
+        self.home = self.root / "home"
+        self.temporary = self.root / "tmp"
+        self._prefix = f"{self.root}/"
+        self._initial: tuple[_Node, ...] = ()
+        self.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+    def display(self, path: str) -> str:
+        """Return a path as traces show it: relative to the box, free of this machine.
+
+        Paths outside the sandbox stay as they are.
+        """
+        if not path.startswith(self._prefix):
+            return "$SANDBOX" if path == str(self.root) else path
+        first, _, rest = path[len(self._prefix) :].partition("/")
+        if first == "box":
+            return rest or "."
+        start = {"home": "~", "tmp": "$TMPDIR"}.get(first, f"$SANDBOX/{first}")
+        return f"{start}/{rest}" if rest else start
+
+    def clear(self) -> None:
+        """Leave an empty box, home and folder for temporary files."""
+        _empty(str(self.root))
+        for folder in (self.box, self.home, self.temporary):
+            os.mkdir(folder, 0o755)  # noqa: PTH102  hot path
+
+    def keep_as_initial(self) -> None:
+        """Take the box as it is now for the start of every execution.
+
+        Raises:
+            CannotRunError: It holds something that cannot be made again.
+        """
+        self._initial = tuple(_snapshot(str(self.root), ""))
+
+    def restore(self) -> None:
+        """Make the box what it was when `keep_as_initial` was called."""
+        root = str(self.root)
+        _empty(root)
+        for node in self._initial:
+            path = f"{root}/{node.path}"
+            if node.link:
+                os.symlink(node.link, path)  # noqa: PTH211  hot path
+                continue
+            if stat.S_ISDIR(node.mode):
+                os.mkdir(path, 0o700)  # noqa: PTH102  hot path
+            else:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                _write_all(descriptor, node.content)
+                os.close(descriptor)
+        # Modes and times come last: a folder may refuse what is still to be made.
+        for node in reversed(self._initial):
+            path = f"{root}/{node.path}"
+            if not node.link:
+                os.chmod(path, stat.S_IMODE(node.mode))  # noqa: PTH101  hot path
+            os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        _empty(str(self.root))
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.close(self._lock)
+
+
+def default_workdir() -> Path:
+    """Return where sandboxes are made unless the user says otherwise."""
+    shared = Path("/dev/shm")  # noqa: S108  the folder below it is ours alone
+    if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK):
+        return shared
+    return Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108  as above
+
+
+def remove_left_over(parent: Path) -> None:
+    """Remove the folders of runs that were killed before they could do so."""
+    with contextlib.suppress(OSError):
+        for folder in parent.glob(f"{_PREFIX}????????"):
+            with contextlib.suppress(OSError):
+                if folder.lstat().st_uid == os.getuid() and _is_abandoned(folder):
+                    _empty(str(folder))
+                    folder.rmdir()
+
+
+def _is_abandoned(folder: Path) -> bool:
+    try:
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Its owner may be about to make the lock.
+        return time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _lock(folder: Path) -> int:
+    """Mark a folder as in use until the returned descriptor is closed."""
+    fresh = folder / "lock.new"
+    descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    # Under its final name it has never been seen unlocked.
+    fresh.rename(folder / "lock")
+    return descriptor
+
+
+def _snapshot(root: str, folder: str) -> list[_Node]:
+    nodes = []
+    for name in sorted(os.listdir(f"{root}/{folder}")):  # noqa: PTH208  text is wanted
+        path = f"{folder}/{name}" if folder else name
+        whole = f"{root}/{path}"
+        mode = os.lstat(whole).st_mode
+        if stat.S_ISLNK(mode):
+            nodes.append(_Node(path, mode, b"", os.readlink(whole)))
+        elif stat.S_ISDIR(mode):
+            nodes.append(_Node(path, mode, b"", ""))
+            nodes += _snapshot(root, path)
+        elif stat.S_ISREG(mode):
+            nodes.append(_Node(path, mode, Path(whole).read_bytes(), ""))
+        else:
+            message = f"setup made {path}, which is no file, folder or link"
+            raise CannotRunError(message)
+    return nodes
+
+
+def _empty(folder: str) -> None:
+    """Remove all that is in a folder, whatever modes an actor left on it."""
+    try:
+        entries = list(os.scandir(folder))
+    except PermissionError:
+        os.chmod(folder, 0o700)  # noqa: PTH101  hot path
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            _empty(entry.path)
+            _remove(os.rmdir, folder, entry.path)
+        else:
+            _remove(os.unlink, folder, entry.path)
+
+
+def _remove(call: Callable[[str], None], folder: str, path: str) -> None:
+    try:
+        call(path)
+    except PermissionError:
+        os.chmod(folder, 0o700)  # noqa: PTH101  hot path
+        call(path)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

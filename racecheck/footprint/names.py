@@ -1,0 +1,53 @@
+"""Names of inodes that mean the same in every execution.
+
+An inode is named by the step that created it (`serve-1#3`, the third step of that
+actor), or by its path at the start. Inode numbers serve only to find the name again
+within one execution: file systems reuse them and give them out in the order of
+independent steps.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Names:
+    """The names of all inodes in the sandbox, for one execution."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[int, int], str] = {}
+
+    def add(self, status: os.stat_result, name: str) -> None:
+        """Name an inode; an older one with the same number is gone by now."""
+        self._names[status.st_dev, status.st_ino] = name
+
+    def find(self, status: os.stat_result) -> str | None:
+        """Return the name of an inode, or None if it is not in the sandbox."""
+        return self._names.get((status.st_dev, status.st_ino))
+
+    def scan(self, root: str, display: Callable[[str], str]) -> None:
+        """Name everything below `root` by where it is.
+
+        Args:
+            root: Path of a folder.
+            display: Gives the name for a path.
+        """
+        pending = [root]
+        self.add(os.lstat(root), display(root))
+        while pending:
+            folder = pending.pop()
+            for child in sorted(os.listdir(folder)):
+                path = f"{folder}/{child}"
+                status = os.lstat(path)
+                # A hard link has one name, that of its first path.
+                if self.find(status) is None:
+                    self.add(status, display(path))
+                if stat.S_ISDIR(status.st_mode):
+                    pending.append(path)

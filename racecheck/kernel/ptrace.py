@@ -1,0 +1,135 @@
+"""The ptrace requests that racecheck uses, through ctypes.
+
+See ptrace(2). Requests act on one task (thread) and only from the thread that seized
+it. All functions raise `OSError`; `ProcessLookupError` means that the task died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from typing import Final, NamedTuple
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_ptrace = _libc.ptrace
+_ptrace.restype = ctypes.c_long
+_ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+
+CONT: Final = 7
+SYSCALL: Final = 24
+SEIZE: Final = 0x4206
+LISTEN: Final = 0x4208
+GETEVENTMSG: Final = 0x4201
+GET_SYSCALL_INFO: Final = 0x420E
+
+OPTIONS: Final = (
+    0x1  # TRACESYSGOOD: exit stops are told from SIGTRAP
+    | 0x2  # TRACEFORK
+    | 0x4  # TRACEVFORK
+    | 0x8  # TRACECLONE
+    | 0x10  # TRACEEXEC
+    | 0x80  # TRACESECCOMP
+    | 0x100000  # EXITKILL: no actor outlives the tracer, however that dies
+)
+
+WALL: Final = 0x40000000
+"""`waitpid` option: report threads as well as processes."""
+
+EVENT_FORK: Final = 1
+EVENT_VFORK: Final = 2
+EVENT_CLONE: Final = 3
+EVENT_EXEC: Final = 4
+EVENT_SECCOMP: Final = 7
+EVENT_STOP: Final = 128
+SYSCALL_STOP: Final = 0x85
+"""Stop signal of a system call's exit stop (SIGTRAP with the TRACESYSGOOD bit)."""
+
+
+class Entry(NamedTuple):
+    """A system call that a task is about to make.
+
+    Attributes:
+        arch: AUDIT_ARCH value of the entry it came through.
+        number: Number of the call.
+        args: Its six raw arguments.
+    """
+
+    arch: int
+    number: int
+    args: tuple[int, ...]
+
+
+# struct ptrace_syscall_info, 5.3 and later: op, padding, arch, ip, sp, then a union of
+# which the longest member is number, six arguments and the filter's data.
+_INFO = ctypes.create_string_buffer(88)
+_INFO_ADDRESS = ctypes.cast(_INFO, ctypes.c_void_p)
+_ENTRY = struct.Struct("=B3xI16xQ6Q")
+_EXIT = struct.Struct("=B23xq")
+_entry_from = _ENTRY.unpack_from
+_exit_from = _EXIT.unpack_from
+
+
+def _request(request: int, tid: int, address: int, data: int) -> int:
+    result: int = _ptrace(request, tid, address, data)
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def seize(tid: int) -> None:
+    """Become the tracer of a task without stopping it."""
+    _request(SEIZE, tid, 0, OPTIONS)
+
+
+def resume(tid: int, signal: int = 0) -> None:
+    """Let a stopped task run to its next trapped call, event or end.
+
+    A task that has been killed meanwhile is no error: its end is reported by `waitpid`.
+    """
+    if _ptrace(CONT, tid, 0, signal) == -1 and ctypes.get_errno() != errno.ESRCH:
+        _raise()
+
+
+def resume_to_exit(tid: int, signal: int = 0) -> None:
+    """Let a task at an entry stop make its call and stop at the call's exit.
+
+    A task that has been killed meanwhile is no error, as with `resume`.
+    """
+    if _ptrace(SYSCALL, tid, 0, signal) == -1 and ctypes.get_errno() != errno.ESRCH:
+        _raise()
+
+
+def listen(tid: int) -> None:
+    """Leave a task in its group stop, as SIGSTOP wants it."""
+    _request(LISTEN, tid, 0, 0)
+
+
+def event_message(tid: int) -> int:
+    """Return the value that goes with the event a task stopped for."""
+    value = ctypes.c_ulong()
+    _request(GETEVENTMSG, tid, 0, ctypes.addressof(value))
+    return value.value
+
+
+def entry(tid: int) -> Entry:
+    """Return the call that a task at an entry stop is about to make."""
+    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+        _raise()
+    fields = _entry_from(_INFO)
+    return Entry(fields[1], fields[2], fields[3:])
+
+
+def result(tid: int) -> int:
+    """Return what the call of a task at an exit stop gave, negative for an errno."""
+    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+        _raise()
+    value: int = _exit_from(_INFO)[1]
+    return value
+
+
+def _raise() -> None:
+    number = ctypes.get_errno()
+    raise OSError(number, os.strerror(number))
