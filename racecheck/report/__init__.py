@@ -1,1 +1,10 @@
-"""To be described."""
+"""What people are shown of executions and explorations.
+
+It is made of traces and results alone, so that a stored trace gives the same as a fresh
+one. `render` shows an execution and `summary` what an exploration says of a scenario.
+"""
+
+from racecheck.report.summary import finding_line, summary, totals
+from racecheck.report.text import WIDTH, render
+
+__all__ = ["WIDTH", "finding_line", "render", "summary", "totals"]
