@@ -11,6 +11,7 @@ from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
 from racecheck.errors import CannotRunError
 from racecheck.footprint import Resolver
+from racecheck.kernel.probe import probe
 from racecheck.kernel.registers import registers
 from racecheck.kernel.rows import table
 from racecheck.kernel.seccomp import Filter
@@ -61,6 +62,7 @@ class Machine:
             },
         )
         self.foreign_calls = _X32
+        probe(self.filter)
         self.sandbox = Sandbox(workdir)
         self.resolver = Resolver(str(self.sandbox.root))
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s, max_sleep_s=_MAX_SLEEP_S)

@@ -132,20 +132,24 @@ def spawn(  # noqa: PLR0913  each is another thing the child needs
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(write)
-        if os.read(read, 1) != b"g":
-            os._exit(0)
-        inside.prepare(
-            index=index,
-            name=program.name,
-            seed=seed,
-            folder=str(sandbox.box),
-            output=f"{sandbox.outputs}/{program.name}",
-        )
-        if program.reseed is not None:
-            program.reseed(seed)
-        filter_.install()
-        inside.run(program)
+        try:
+            os.close(write)
+            if os.read(read, 1) != b"g":
+                os._exit(0)
+            inside.prepare(
+                index=index,
+                name=program.name,
+                seed=seed,
+                folder=str(sandbox.box),
+                output=f"{sandbox.outputs}/{program.name}",
+            )
+            if program.reseed is not None:
+                program.reseed(seed)
+            filter_.install()
+            inside.run(program)
+        finally:
+            # Whatever happened, the child must not go on as a second worker.
+            os._exit(70)
     os.close(read)
     try:
         ptrace.seize(pid)

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Exploration: many executions of a scenario, in worker processes."""

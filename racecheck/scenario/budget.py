@@ -58,6 +58,12 @@ class Budget:
             raise UsageError(f"a budget of {value!r} needs a unit, such as '{value}s'")
         return cls(executions=int(number))
 
+    def is_spent(self, executions: int, seconds: float) -> bool:
+        """Say whether an exploration that has gone so far has to end."""
+        return (self.executions is not None and executions >= self.executions) or (
+            self.seconds is not None and seconds >= self.seconds
+        )
+
     def quick(self) -> Budget:
         """Return a tenth of it, for a first look."""
         return Budget(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError, UsageError
+from racecheck.invariants import no_unexpected_errors, progress
 from racecheck.model import PlannedFault
 from racecheck.scenario.arguments import meant
 
@@ -31,7 +32,10 @@ def about(name: str) -> Iterator[None]:
 
 
 def invariants_of(values: Iterable[Invariant]) -> tuple[Invariant, ...]:
-    """Return a scenario's invariants.
+    """Return a scenario's invariants, with those that hold for every scenario.
+
+    Whatever a scenario is about, an actor that hangs or fails unawares makes its pass
+    worthless, so that these two are judged even where nobody asked for it.
 
     Raises:
         ScenarioError: One of them is none, or two have one name.
@@ -47,7 +51,9 @@ def invariants_of(values: Iterable[Invariant]) -> tuple[Invariant, ...]:
     for name, uses in Counter(each.name for each in invariants).items():
         if uses > 1:
             raise ScenarioError(f"two invariants are called {name!r}")
-    return invariants
+    names = {each.name for each in invariants}
+    implied = (no_unexpected_errors(), progress())
+    return (*invariants, *(each for each in implied if each.name not in names))
 
 
 def faults_of(values: Iterable[PlannedFault]) -> tuple[PlannedFault, ...]:

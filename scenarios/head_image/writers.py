@@ -1,12 +1,14 @@
-"""Three ways to put a head image at a path, as the C program of the report does it.
+"""Four ways to put a head image at a path, as the C program of the report does it.
 
-`write_shared` is the program as reported, `write_pid` its repair and `write_inplace`
-the simplest thing one could do. Each returns whether it succeeded, like the original,
+`write_shared` is the program as reported, `write_pid` its repair, `write_unique` one
+that also holds where process ids are shared, and `write_inplace` the simplest thing one
+could do. Each returns whether it succeeded, like the original,
 which has no other way to tell. The pieces (name a temp file, open it, fill it, publish
 it, clean up) come first and are separate: another way is another combination.
 """
 
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +34,11 @@ def shared_temp(path: Path) -> Path:
 def pid_temp(path: Path) -> Path:
     """Name the temp file of this process for `path`."""
     return Path(f"{path}.tmp.{os.getpid()}")
+
+
+def unique_temp(path: Path) -> Path:
+    """Name a temp file that no other write uses, on whatever host it runs."""
+    return Path(f"{pid_temp(path)}.{secrets.token_hex(4)}")
 
 
 def fits(temp: Path) -> bool:
@@ -129,6 +136,20 @@ def write_pid(path: Path, sections: Sequence[bytes]) -> bool:
     return fits(temp) and write_through(temp, path, sections)
 
 
+def write_unique(path: Path, sections: Sequence[bytes]) -> bool:
+    """Write through a temp file of this write alone, whoever has the same process id.
+
+    Args:
+        path: Where the image shall be.
+        sections: Its bytes, each item in a write of its own.
+
+    Returns:
+        As `write_pid` does.
+    """
+    temp = unique_temp(path)
+    return fits(temp) and write_through(temp, path, sections)
+
+
 def write_inplace(path: Path, sections: Sequence[bytes]) -> bool:
     """Write straight to `path`.
 
@@ -147,5 +168,10 @@ def write_inplace(path: Path, sections: Sequence[bytes]) -> bool:
 
 
 WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {"pid": write_pid, "shared": write_shared, "inplace": write_inplace}
+    {
+        "pid": write_pid,
+        "shared": write_shared,
+        "unique": write_unique,
+        "inplace": write_inplace,
+    }
 )

@@ -1,0 +1,172 @@
+"""What people import: exploring scenarios and replaying executions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from racecheck.errors import EngineError, RacecheckError, ScenarioError
+from racecheck.explore.client import Pool
+from racecheck.explore.messages import Explored, Replayed, Task
+from racecheck.explore.options import Options, ReplayResult
+from racecheck.model import Coverage, ScenarioResult, Verdict
+from racecheck.storage import check_shape, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from racecheck.model import Progress
+    from racecheck.scenario import Loaded, Scenario
+
+__all__ = ["Options", "ReplayResult", "explore", "explore_all", "replay"]
+
+
+def explore(scenario: Scenario, options: Options | None = None) -> ScenarioResult:
+    """Explore one scenario and return what came of it.
+
+    The scenario is carried to a worker process as it is, closures included.
+
+    Raises:
+        RacecheckError: It cannot be run; the class says whose fault that is.
+    """
+    options = options or Options()
+    if len(scenario.variants()) > 1:
+        names = ", ".join(each.name for each in scenario.variants())
+        raise ScenarioError(f"{scenario.name} has variants; explore one: {names}")
+    (scenario,) = scenario.variants()
+    scenario.check()
+    with Pool(1) as pool:
+        task = _task(scenario, "", options, pickled=_pickle(scenario))
+        for _, answer in pool.run([task], _ignore):
+            return _explored(answer)
+    raise EngineError(f"{scenario.name}: no answer")
+
+
+def explore_all(
+    scenarios: Sequence[Loaded],
+    options: Options,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Iterator[ScenarioResult]:
+    """Explore scenarios and yield what came of each, in their order.
+
+    One that cannot be run gives `unknown` with the reason, so that the others still
+    are; what keeps every scenario from running is raised.
+
+    Raises:
+        CannotRunError: This machine does not let racecheck control processes.
+    """
+    tasks = [_task(each.scenario, str(each.file), options) for each in scenarios]
+    by_name = {each.name: each.scenario for each in scenarios}
+    done: dict[str, ScenarioResult] = {}
+    waiting = [task.name for task in tasks]
+    with Pool(min(options.jobs, len(tasks)) or 1) as pool:
+        for task, answer in pool.run(tasks, on_progress or _ignore):
+            if isinstance(answer, RacecheckError) and answer.exit_code == 4:
+                raise answer
+            if isinstance(answer, RacecheckError):
+                done[task.name] = _unknown(by_name[task.name], answer, options)
+            else:
+                done[task.name] = _explored(answer)
+            while waiting and waiting[0] in done:
+                result = done[waiting.pop(0)]
+                yield result
+                if options.stop_first and not result.as_expected:
+                    return
+
+
+def replay(
+    token: str, scenarios: Sequence[Loaded], options: Options | None = None
+) -> ReplayResult:
+    """Run the execution that a token stands for, and nothing else.
+
+    Raises:
+        TokenError: The token is damaged, or is of no scenario that is given here, or
+            the shape of its scenario has changed.
+        RacecheckError: It cannot be run.
+    """
+    options = options or Options()
+    read = decode(token)
+    for loaded in scenarios:
+        if loaded.name == read.scenario:
+            break
+    else:
+        raise ScenarioError(
+            f"the token is of scenario {read.scenario!r}, which is not among these"
+        )
+    check_shape(read, loaded.name, loaded.scenario.shape())
+    task = _task(loaded.scenario, str(loaded.file), options, token=token)
+    with Pool(1) as pool:
+        for _, answer in pool.run([task], _ignore):
+            if isinstance(answer, RacecheckError):
+                raise answer
+            if isinstance(answer, Replayed):
+                return ReplayResult(
+                    trace=answer.trace, left=answer.left, same=answer.same
+                )
+    raise EngineError(f"{loaded.name}: no answer")
+
+
+def _task(
+    scenario: Scenario,
+    file: str,
+    options: Options,
+    *,
+    pickled: bytes = b"",
+    token: str = "",
+) -> Task:
+    budget = options.budget_of(scenario)
+    return Task(
+        file=file,
+        pickled=pickled,
+        name=scenario.name,
+        seed=options.seed,
+        max_executions=budget.executions,
+        max_seconds=budget.seconds,
+        scheduler=options.scheduler,
+        workdir=str(options.workdir.resolve()) if options.workdir else "",
+        token=token,
+    )
+
+
+def _pickle(scenario: Scenario) -> bytes:
+    """Return the scenario in a form that another process can load.
+
+    Functions of modules that the worker can import travel by name, all others by
+    value, as multiprocess does it with dill.
+    """
+    import dill  # noqa: PLC0415  large, and only needed here
+
+    return bytes(dill.dumps(scenario, recurse=True))
+
+
+def _explored(answer: object) -> ScenarioResult:
+    if isinstance(answer, RacecheckError):
+        raise answer
+    if not isinstance(answer, Explored):
+        raise EngineError(f"unexpected answer {type(answer).__name__}")
+    return answer.result
+
+
+def _unknown(
+    scenario: Scenario, error: RacecheckError, options: Options
+) -> ScenarioResult:
+    return ScenarioResult(
+        name=scenario.name,
+        engine="process",
+        verdict=Verdict.UNKNOWN,
+        reason=str(error),
+        expected=tuple(sorted(scenario.expect)),
+        as_expected=False,
+        coverage=Coverage.SAMPLED,
+        assumptions=(),
+        bounds={},
+        scheduler=options.scheduler,
+        seed=options.seed,
+        executions=0,
+        steps=0,
+        seconds=0.0,
+        findings=(),
+    )
+
+
+def _ignore(progress: Progress) -> None:
+    del progress

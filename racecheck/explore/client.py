@@ -1,0 +1,183 @@
+"""The caller's side: starts worker processes, hands out scenarios, collects answers."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Self
+
+from racecheck import errors
+from racecheck.errors import EngineError, RacecheckError
+from racecheck.explore.messages import Advanced, Answers, Failed, Task, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+
+    from racecheck.explore.messages import Answer
+    from racecheck.model import Progress
+
+_BOOT: Final = str(Path(__file__).with_name("boot.py"))
+_STOP_WITHIN_S: Final = 5.0
+
+
+class Worker:
+    """One worker process with its task."""
+
+    def __init__(self, task: Task, cpu: int) -> None:
+        """Start a process and give it the task.
+
+        Args:
+            task: What it does.
+            cpu: The processor that it and its actors run on, or -1 for any.
+        """
+        self.task = task
+        ours, theirs = socket.socketpair()
+        # Never one of the standard descriptors, which the caller may have closed.
+        channel = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
+        theirs.close()
+        self.connection = ours
+        self.answers = Answers()
+        self._log: IO[bytes] = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  our own interpreter
+                [sys.executable, "-I", "-S", _BOOT, str(channel), str(cpu)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[channel],
+                start_new_session=True,
+            )
+        finally:
+            os.close(channel)
+        with contextlib.suppress(BrokenPipeError):
+            path = "\0".join(_import_path()).encode()
+            ours.sendall(len(path).to_bytes(4, "big") + path)
+            send(ours, task)
+
+    def receive(self) -> Iterator[Answer]:
+        """Yield the answers that have arrived; raises if the worker is gone.
+
+        Raises:
+            EngineError: It died without an answer.
+            RacecheckError: Its task ended in that error.
+        """
+        try:
+            data = self.connection.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            raise EngineError(f"{self.task.name}: the worker died{self._why()}")
+        for answer in self.answers.feed(data):
+            if isinstance(answer, Failed):
+                kind = getattr(errors, answer.error, EngineError)
+                if kind is errors.ReplayDivergedError:
+                    kind = RacecheckError
+                raise kind(answer.message)
+            yield answer
+
+    def close(self) -> None:
+        """End the process, which removes its folder first."""
+        self.connection.close()
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_STOP_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+    def _why(self) -> str:
+        status = self._process.wait()
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        reason = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return f" ({reason}): {said}" if said else f" ({reason})"
+
+
+class Pool:
+    """Workers side by side, each on a processor of its own."""
+
+    def __init__(self, jobs: int) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._free = _processors(jobs)
+        self._cpus: dict[Worker, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for worker in list(self._cpus):
+            self._end(worker)
+        self._selector.close()
+
+    def run(
+        self, tasks: Sequence[Task], on_progress: Callable[[Progress], None]
+    ) -> Iterator[tuple[Task, Answer | RacecheckError]]:
+        """Do all tasks; yield each with its answer or its error, as they come."""
+        left = list(tasks)
+        while left or self._cpus:
+            while left and self._free:
+                cpu = self._free.pop(0)
+                worker = Worker(left.pop(0), cpu)
+                self._cpus[worker] = cpu
+                self._selector.register(
+                    worker.connection, selectors.EVENT_READ, worker
+                )
+            for key, _ in self._selector.select():
+                worker = key.data
+                outcome = self._receive(worker, on_progress)
+                if outcome is not None:
+                    self._end(worker)
+                    yield worker.task, outcome
+
+    @staticmethod
+    def _receive(
+        worker: Worker, on_progress: Callable[[Progress], None]
+    ) -> Answer | RacecheckError | None:
+        try:
+            for answer in worker.receive():
+                if not isinstance(answer, Advanced):
+                    return answer
+                on_progress(answer.progress)
+        except RacecheckError as error:
+            return error
+        return None
+
+    def _end(self, worker: Worker) -> None:
+        self._selector.unregister(worker.connection)
+        self._free.append(self._cpus.pop(worker))
+        worker.close()
+
+
+def _processors(jobs: int) -> list[int]:
+    """Return a processor for each job; runs side by side start at different ones."""
+    try:
+        usable = sorted(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return [-1] * jobs
+    start = os.getpid() % len(usable)
+    return [usable[(start + job) % len(usable)] for job in range(jobs)]
+
+
+def _import_path() -> list[str]:
+    """Return where this process imports from; the package itself comes from there too."""
+    package = str(Path(__file__).parents[2])
+    found = [path for path in sys.path if path]
+    if not sys.path or "" in sys.path:
+        found.insert(0, str(Path.cwd()))
+    return found if package in found else [*found, package]

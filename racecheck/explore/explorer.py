@@ -1,0 +1,289 @@
+"""Exploring a scenario: many executions, until the question is answered.
+
+`explore` is the entry point. It runs inside a worker process; `client` is the side that
+people call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from racecheck.footprint import conflicts
+from racecheck.model import (
+    Coverage,
+    Finding,
+    Kind,
+    Progress,
+    ScenarioResult,
+    Trace,
+    Verdict,
+    context_switches,
+    show_result,
+)
+from racecheck.scenario.checks import DEADLOCK
+from racecheck.scheduling import (
+    SCHEDULERS,
+    PlannedFaultsScheduler,
+    RecordedScheduler,
+)
+from racecheck.storage import Token, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from racecheck.explore.runner import Runner
+    from racecheck.model import Scheduler, Step
+    from racecheck.scenario import Budget
+
+ASSUMPTIONS: Final = (
+    "each system call is atomic",
+    "a crash is the end of a process, not a loss of power",
+    "a folder's listing is sorted by name",
+)
+"""What every answer of the process engine takes for granted."""
+
+_PROGRESS_EVERY_S: Final = 0.2
+_MOST_UNKNOWN: Final = 20
+_MOST_WITH_FOOTPRINTS: Final = 20
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What an exploration has seen so far."""
+
+    executions: int = 0
+    steps: int = 0
+    unknown: dict[str, int] = field(default_factory=dict)
+    diverged: str = ""
+    dependent: bool = False
+    looked: int = 0
+    finished: set[str] = field(default_factory=set)
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+
+def explore(
+    runner: Runner,
+    *,
+    seed: int,
+    budget: Budget,
+    scheduler_name: str,
+    on_progress: Callable[[Progress], None],
+) -> ScenarioResult:
+    """Sample executions until every expected invariant is broken or the budget ends.
+
+    Args:
+        runner: Runs the executions.
+        seed: Seed of the exploration; with a budget of executions it decides all.
+        budget: When to stop.
+        scheduler_name: One of `SCHEDULERS`.
+        on_progress: Called a few times a second.
+    """
+    scenario = runner.scenario
+    planned = PlannedFaultsScheduler(SCHEDULERS[scheduler_name](seed), scenario.faults)
+    tally = _Tally()
+    started = told = time.monotonic()
+    while not _is_answered(tally, scenario.expect):
+        now = time.monotonic()
+        if budget.is_spent(tally.executions, now - started):
+            break
+        if now - told > _PROGRESS_EVERY_S:
+            told = now
+            on_progress(
+                Progress(
+                    name=scenario.name,
+                    executions=tally.executions,
+                    seconds=now - started,
+                    found=tuple(tally.findings),
+                )
+            )
+        execution_seed = planned.start_execution()
+        if execution_seed is None:
+            break
+        _explore_one(runner, planned, execution_seed, tally)
+    return _result(
+        runner,
+        tally,
+        seed=seed,
+        budget=budget,
+        scheduler_name=scheduler_name,
+        seconds=time.monotonic() - started,
+        unmet=tuple(
+            f"{fault.fault} at {fault.on or 'step'} {fault.occurrence} of {fault.actor}"
+            for fault in planned.unmet
+        ),
+    )
+
+
+def _explore_one(runner: Runner, scheduler: Scheduler, seed: int, tally: _Tally) -> None:
+    # Footprints cost time and serve only to show that actors do meet, so they are
+    # taken until one execution has shown it.
+    look = not tally.dependent and tally.looked < _MOST_WITH_FOOTPRINTS
+    trace = runner.run(scheduler, seed, footprints=look)
+    tally.executions += 1
+    tally.steps += len(trace.steps)
+    tally.finished.update(end.actor for end in trace.ends if not end.crashed)
+    if look:
+        tally.looked += 1
+        tally.dependent = actors_depend(trace.steps)
+    if trace.verdict is Verdict.UNKNOWN:
+        tally.unknown[trace.reason] = tally.unknown.get(trace.reason, 0) + 1
+    new = [name for name in _broken(trace) if name not in tally.findings]
+    if not new:
+        return
+    again, difference = confirm(runner, trace)
+    if difference:
+        tally.diverged = tally.diverged or difference
+    for name in new:
+        tally.findings[name] = _finding(
+            name, again if not difference else trace, tally.executions, not difference
+        )
+
+
+def _is_answered(tally: _Tally, expect: frozenset[str]) -> bool:
+    found = set(tally.findings)
+    if found - expect or tally.diverged:
+        return True
+    if sum(tally.unknown.values()) >= _MOST_UNKNOWN:
+        return True
+    return bool(expect) and found == expect
+
+
+def actors_depend(steps: Sequence[Step]) -> bool:
+    """Say whether two steps of different actors depend on each other.
+
+    The end of a process touches nothing by itself, and neither does a return.
+    """
+    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
+    return any(
+        one.actor != other.actor and conflicts(one.footprint, other.footprint)
+        for one, other in itertools.combinations(real, 2)
+    )
+
+
+def confirm(runner: Runner, trace: Trace) -> tuple[Trace, str]:
+    """Run an execution again from its decisions.
+
+    Returns:
+        The second execution, with footprints and outputs, and the first difference
+        between the two, or an empty string.
+    """
+    recorded = RecordedScheduler(trace.schedule, [step.kind for step in trace.steps])
+    seed = recorded.start_execution()
+    assert seed is not None  # noqa: S101  it has one execution
+    again = runner.run(recorded, seed, footprints=True, outputs=True)
+    return again, first_difference(trace.steps, again.steps)
+
+
+def first_difference(recorded: Sequence[Step], found: Sequence[Step]) -> str:
+    """Return where two executions part, as a line, or an empty string."""
+    for one, other in zip(recorded, found, strict=False):
+        if not one.same_call(other):
+            return (
+                f"step {one.index}: recorded {one.actor} {_detailed(one, other)}, "
+                f"but found {other.actor} {_detailed(other, one)}"
+            )
+    if len(recorded) != len(found):
+        longer = recorded if len(recorded) > len(found) else found
+        where = min(len(recorded), len(found))
+        return f"step {where}: only one of two executions has {longer[where]}"
+    return ""
+
+
+def _detailed(step: Step, other: Step) -> str:
+    """Return a step as a line, with its outputs where those are what differs."""
+    if str(step) != str(other) or step.actor != other.actor:
+        return str(step)
+    return f"{step.call} = {show_result(step.result)} {step.args} {step.outputs}"
+
+
+def _broken(trace: Trace) -> list[str]:
+    names = [violation.invariant for violation in trace.violations]
+    if trace.verdict is Verdict.DEADLOCKED:
+        names.append(DEADLOCK)
+    return names
+
+
+def _finding(name: str, trace: Trace, execution: int, confirmed: bool) -> Finding:  # noqa: FBT001
+    message = trace.reason
+    for violation in trace.violations:
+        if violation.invariant == name:
+            message = violation.message
+    return Finding(
+        invariant=name,
+        message=message,
+        token=encode(Token.of(trace)),
+        steps=len(trace.steps),
+        context_switches=context_switches([step.actor for step in trace.steps]),
+        confirmed=confirmed,
+        execution=execution,
+        trace=trace,
+    )
+
+
+def _result(  # noqa: PLR0913  the parts of a result
+    runner: Runner,
+    tally: _Tally,
+    *,
+    seed: int,
+    budget: Budget,
+    scheduler_name: str,
+    seconds: float,
+    unmet: tuple[str, ...],
+) -> ScenarioResult:
+    scenario = runner.scenario
+    verdict, reason = _verdict(runner, tally, unmet)
+    expected = tuple(sorted(scenario.expect))
+    found = tuple(sorted(tally.findings))
+    as_expected = found == expected and verdict in (
+        (Verdict.VIOLATED, Verdict.DEADLOCKED) if expected else (Verdict.PASSED,)
+    )
+    return ScenarioResult(
+        name=scenario.name,
+        engine="process",
+        verdict=verdict,
+        reason=reason,
+        expected=expected,
+        as_expected=as_expected,
+        coverage=Coverage.SAMPLED,
+        assumptions=ASSUMPTIONS,
+        bounds={
+            "budget": str(budget),
+            "max_steps": scenario.max_steps,
+            "max_cpu_s": scenario.max_cpu_s,
+            "planned_faults": len(scenario.faults),
+        },
+        scheduler=scheduler_name,
+        seed=seed,
+        executions=tally.executions,
+        steps=tally.steps,
+        seconds=seconds,
+        findings=tuple(tally.findings.values()),
+    )
+
+
+def _verdict(
+    runner: Runner, tally: _Tally, unmet: tuple[str, ...]
+) -> tuple[Verdict, str]:
+    if tally.diverged:
+        return Verdict.DIVERGED, tally.diverged
+    unknown = "; ".join(tally.unknown)
+    if tally.findings:
+        deadlocked = list(tally.findings) == [DEADLOCK]
+        return Verdict.DEADLOCKED if deadlocked else Verdict.VIOLATED, unknown
+    if tally.unknown:
+        return Verdict.UNKNOWN, unknown
+    if not tally.executions:
+        return Verdict.UNKNOWN, "budget: no execution was made"
+    if unmet:
+        return Verdict.UNKNOWN, f"vacuous: never met its call: {', '.join(unmet)}"
+    idle = [name for name in runner.actors if name not in tally.finished]
+    crashed = {fault.actor for fault in runner.scenario.faults}
+    if any(name not in crashed for name in idle):
+        names = ", ".join(name for name in idle if name not in crashed)
+        return Verdict.UNKNOWN, f"vacuous: never ran to its end: {names}"
+    if len(runner.actors) > 1 and not tally.dependent:
+        return Verdict.UNKNOWN, "vacuous: no two actors touched the same thing"
+    return Verdict.PASSED, ""

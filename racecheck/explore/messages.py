@@ -1,0 +1,120 @@
+"""What a caller and its worker processes say to each other."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from racecheck.model import Progress, ScenarioResult, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """One scenario for one worker.
+
+    Attributes:
+        file: File that holds the scenario, or empty.
+        pickled: The scenario itself, where no file holds it.
+        name: Full name of the scenario.
+        seed: Seed of the exploration.
+        max_executions: Budget in executions, or None.
+        max_seconds: Budget in seconds, or None.
+        scheduler: Name of the scheduler.
+        workdir: Folder for the box, or empty for the default.
+        token: The execution to replay; empty to explore.
+    """
+
+    file: str
+    pickled: bytes = b""
+    name: str
+    seed: int = 0
+    max_executions: int | None = None
+    max_seconds: float | None = None
+    scheduler: str = ""
+    workdir: str = ""
+    token: str = ""
+
+
+class Replayed(msgspec.Struct, frozen=True, tag=True):
+    """What came of a replay.
+
+    Attributes:
+        trace: The execution as it went.
+        left: Where the program left the recording.
+        same: Whether every call, argument and result was as recorded.
+    """
+
+    trace: Trace
+    left: tuple[int, str, str] | None
+    same: bool
+
+
+class Advanced(msgspec.Struct, frozen=True, tag=True):
+    """How far an exploration is."""
+
+    progress: Progress
+
+
+class Explored(msgspec.Struct, frozen=True, tag=True):
+    """What an exploration has found."""
+
+    result: ScenarioResult
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """An error that ended the task: its class in `racecheck.errors`, and its line."""
+
+    error: str
+    message: str
+
+
+Answer = Replayed | Advanced | Explored | Failed
+
+_encode = msgspec.msgpack.Encoder().encode
+_answers = msgspec.msgpack.Decoder(Answer)
+_tasks = msgspec.msgpack.Decoder(Task)
+
+
+def send(connection: socket.socket, message: Task | Answer) -> None:
+    """Send one message."""
+    data = _encode(message)
+    connection.sendall(len(data).to_bytes(4, "big") + data)
+
+
+def receive_task(connection: socket.socket) -> Task | None:
+    """Wait for a task; None means that the caller is gone."""
+    head = _exactly(connection, 4)
+    data = head and _exactly(connection, int.from_bytes(head, "big"))
+    return _tasks.decode(data) if data else None
+
+
+class Answers:
+    """Takes a worker's messages out of the bytes that arrive from it."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Answer]:
+        """Take bytes in and yield the messages that are whole now."""
+        self._data += data
+        while len(self._data) >= 4:
+            size = int.from_bytes(self._data[:4], "big")
+            if len(self._data) < 4 + size:
+                return
+            message = bytes(self._data[4 : 4 + size])
+            del self._data[: 4 + size]
+            yield _answers.decode(message)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        if not more:
+            return b""
+        data += more
+    return data

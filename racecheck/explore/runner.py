@@ -1,0 +1,124 @@
+"""Running one scenario's executions, each giving a trace with its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from racecheck.engine import Execution
+from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.invariants import Judge
+from racecheck.model import ActorInfo, Schedule, Trace, Verdict
+
+if TYPE_CHECKING:
+    from racecheck.engine import Machine
+    from racecheck.model import Scheduler
+    from racecheck.scenario import Scenario
+
+_LONGEST_OUTPUT = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    verdict: Verdict
+    reason: str
+
+
+class Runner:
+    """Runs a scenario on a machine, as often as asked; bound to one worker process."""
+
+    def __init__(self, machine: Machine, scenario: Scenario) -> None:
+        """Set the scenario up, once for all executions.
+
+        Raises:
+            ScenarioError: Its setup raises, or its functions ask for what is not there.
+        """
+        self.scenario = scenario
+        self.shape = scenario.shape()
+        self._machine = machine
+        sandbox = machine.sandbox
+        sandbox.clear()
+        try:
+            state = scenario.prepare(sandbox.box)
+        except RacecheckError:
+            raise
+        except Exception as error:
+            raise ScenarioError(
+                f"{scenario.name}: setup raised {type(error).__name__}: {error}"
+            ) from error
+        sandbox.keep_as_initial()
+        self.programs = scenario.programs(sandbox.box, state)
+        self._judge = Judge(scenario.invariants)
+        machine.settle()
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        """Names of the actors, in the order of their declaration."""
+        return tuple(program.name for program in self.programs)
+
+    def run(
+        self,
+        scheduler: Scheduler,
+        seed: int,
+        *,
+        footprints: bool = False,
+        outputs: bool = False,
+    ) -> Trace:
+        """Run one execution.
+
+        Args:
+            scheduler: Decides who goes next; its execution has been started.
+            seed: What its `start_execution` returned.
+            footprints: Whether the steps get footprints.
+            outputs: Whether the trace gets what the actors printed.
+        """
+        execution = Execution(
+            self._machine,
+            self.programs,
+            seed=seed,
+            max_steps=self.scenario.max_steps,
+            footprints=footprints,
+        )
+        execution.run(scheduler, self._judge)
+        judged = self._verdict(execution)
+        return Trace(
+            scenario=self.scenario.name,
+            shape=self.shape,
+            actors=tuple(
+                ActorInfo(program.name, program.role, program.pid)
+                for program in self.programs
+            ),
+            schedule=Schedule(seed, tuple(execution.decisions)),
+            steps=tuple(execution.steps),
+            operations=tuple(execution.operations),
+            ends=tuple(execution.ends),
+            verdict=judged.verdict,
+            reason=judged.reason,
+            violations=self._judge.violations,
+            uncontrolled=tuple(execution.uncontrolled),
+            outputs=self._outputs() if outputs else {},
+        )
+
+    def _verdict(self, execution: Execution) -> _Judged:
+        verdict, reason = self._judge.verdict()
+        if execution.waiting:
+            waiting = " and ".join(execution.waiting)
+            return _Judged(Verdict.DEADLOCKED, f"{waiting} wait for locks for ever")
+        if verdict is Verdict.VIOLATED:
+            return _Judged(verdict, execution.stuck or reason)
+        if execution.uncontrolled:
+            names = "; ".join(execution.uncontrolled)
+            return _Judged(Verdict.UNKNOWN, f"uncontrolled: {names}")
+        if execution.stuck:
+            return _Judged(Verdict.UNKNOWN, f"stuck: {execution.stuck}")
+        return _Judged(verdict, reason)
+
+    def _outputs(self) -> dict[str, str]:
+        found = {}
+        for name in self.actors:
+            path = self._machine.sandbox.outputs / name
+            if path.exists():
+                data = path.read_bytes()[:_LONGEST_OUTPUT]
+                if data:
+                    found[name] = data.decode(errors="replace")
+        return found
