@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError, UsageError
-from racecheck.invariants import no_unexpected_errors, progress
+from racecheck.invariants import Judge, no_unexpected_errors, progress
 from racecheck.model import PlannedFault
 from racecheck.scenario.arguments import meant
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 DEADLOCK = "deadlock"
 """What a scenario expects that ends with actors waiting for each other."""
-
-_METHODS = ("start", "after_step", "at_return", "at_end")
 
 
 @contextmanager
@@ -41,16 +38,7 @@ def invariants_of(values: Iterable[Invariant]) -> tuple[Invariant, ...]:
         ScenarioError: One of them is none, or two have one name.
     """
     invariants = tuple(values)
-    for value in invariants:
-        methods = all(callable(getattr(value, method, None)) for method in _METHODS)
-        if isinstance(value, type) or not methods:
-            # A forgotten pair of parentheses is the usual cause.
-            name = getattr(value, "__name__", None)
-            hint = f", did you mean {name}(...)?" if name else ""
-            raise ScenarioError(f"{value!r} is no invariant{hint}")
-    for name, uses in Counter(each.name for each in invariants).items():
-        if uses > 1:
-            raise ScenarioError(f"two invariants are called {name!r}")
+    Judge(invariants)  # Refuses what it could not ask.
     names = {each.name for each in invariants}
     implied = (no_unexpected_errors(), progress())
     return (*invariants, *(each for each in implied if each.name not in names))

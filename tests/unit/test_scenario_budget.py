@@ -60,6 +60,15 @@ def test_a_budget_without_a_limit_is_refused() -> None:
         Budget()
 
 
+def test_a_budget_is_spent_at_the_limit_that_is_reached_first() -> None:
+    both = Budget(seconds=2, executions=7)
+
+    assert not both.is_spent(6, 1.9)
+    assert both.is_spent(7, 0.0)
+    assert both.is_spent(0, 2.0)
+    assert not Budget(executions=7).is_spent(6, 100.0)
+
+
 def test_quick_is_a_tenth_and_never_nothing() -> None:
     assert Budget(seconds=30).quick() == Budget(seconds=3)
     assert Budget(executions=5).quick() == Budget(executions=1)

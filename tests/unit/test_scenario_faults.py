@@ -53,6 +53,13 @@ def test_faults_that_make_no_sense_are_refused(
         plan()
 
 
+def test_a_fault_of_an_actor_that_is_there_is_fine() -> None:
+    scenario = Scenario("s", faults=[crash("serve-2"), crash("serve-1")])
+    scenario.writer(lambda: None, name="serve", count=2)
+
+    scenario.check()
+
+
 def test_a_fault_of_an_unknown_actor_is_refused() -> None:
     scenario = Scenario("s", faults=[crash("serve-3")])
     scenario.writer(lambda: None, name="serve", count=2)

@@ -221,6 +221,15 @@ def test_a_command_has_its_placeholders_filled_in_and_all_else_left_alone() -> N
     assert not program.succeeds(1)
 
 
+def test_a_command_without_variables_is_run_as_it_is() -> None:
+    scenario = Scenario("s")
+    scenario.writer(command(["touch", "{box}/a"]), name="touch")
+
+    scenario.check()
+    (program,) = scenario.programs(BOX, None)
+    assert program.argv == ("touch", "/box/a")
+
+
 @pytest.mark.parametrize(
     ("argv", "options", "message"),
     [

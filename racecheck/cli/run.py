@@ -1,0 +1,163 @@
+"""`racecheck run`: explore scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from racecheck import api
+from racecheck.cli import exit_codes
+from racecheck.cli.json_file import check_target, write_results
+from racecheck.cli.parameters import (
+    BudgetType,
+    SeedType,
+    current_settings,
+    find_scenarios,
+    is_colored,
+    selection_argument,
+    text_width,
+    verbose_option,
+    workdir_option,
+)
+from racecheck.cli.progress import display
+from racecheck.errors import EngineError
+from racecheck.explore.options import SCHEDULERS, Options
+from racecheck.report import finding_line, render, summary, totals
+
+if TYPE_CHECKING:
+    from racecheck.model import ScenarioResult
+    from racecheck.scenario import Budget, Loaded
+
+
+@click.command("run", short_help="Explore scenarios")
+@selection_argument
+@click.option(
+    "--seed",
+    type=SeedType(),
+    metavar="N",
+    help="Seed of the exploration; the same one finds the same.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Executions at the same time."
+)
+@click.option(
+    "--budget",
+    type=BudgetType(),
+    metavar="30s|5000",
+    help="Time or executions for each scenario.",
+)
+@click.option(
+    "--scheduler",
+    type=click.Choice(SCHEDULERS),
+    default=SCHEDULERS[0],
+    show_default=True,
+    help="Who decides which actor goes on.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["process"]),
+    default="process",
+    show_default=True,
+    help="What runs the actors.",
+)
+@click.option("--quick", is_flag=True, help="Spend a tenth of each budget.")
+@click.option("-x", "stop_first", is_flag=True, help="Stop at the first surprise.")
+@workdir_option
+@click.option("--fresh", is_flag=True, help="Start all processes anew each time.")
+@click.option(
+    "--require",
+    type=click.Choice(["complete"]),
+    help="Exit with 3 where an answer covers less.",
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write the results to a file as well.",
+)
+@verbose_option
+@click.pass_context
+def run_command(
+    ctx: click.Context,
+    *,
+    selection: tuple[str, ...],
+    seed: int | None,
+    jobs: int | None,
+    budget: Budget | None,
+    scheduler: str,
+    engine: str,
+    quick: bool,
+    stop_first: bool,
+    workdir: Path | None,
+    fresh: bool,
+    require: str | None,
+    json_file: Path | None,
+    verbose: bool,
+) -> None:
+    """Explore the scenarios in files and folders, or those that a GLOB matches.
+
+    The exit status is 0 if each did what it is expected to do, 1 if one did not, and 3
+    if there is no verdict.
+    """
+    del engine  # There is one so far.
+    if json_file is not None:
+        check_target(json_file)
+    settings = current_settings()
+    scenarios = find_scenarios(selection, settings)
+    options = Options(
+        seed=settings.seed if seed is None else seed,
+        jobs=settings.jobs if jobs is None else jobs,
+        budget=settings.budget if budget is None else budget,
+        scheduler=scheduler,
+        workdir=workdir,
+        fresh=fresh,
+        stop_first=stop_first,
+        quick=quick,
+    )
+    results: list[ScenarioResult] = []
+    try:
+        _explore(scenarios, options, results, verbose=verbose)
+    finally:
+        # Also when it was interrupted, or one scenario could not be run.
+        if json_file is not None:
+            write_results(json_file, options.seed, results)
+    click.echo(totals(results))
+    ctx.exit(exit_codes.exit_code_of_run(results, require_complete=require is not None))
+
+
+def _explore(
+    scenarios: tuple[Loaded, ...],
+    options: Options,
+    results: list[ScenarioResult],
+    *,
+    verbose: bool,
+) -> None:
+    """Explore scenarios, and show and keep each result as it comes."""
+    with display(len(scenarios)) as progress:
+        for result in api.explore_all(scenarios, options, progress.update):
+            results.append(result)
+            progress.write(_describe(result, verbose=verbose), done=result.name)
+    # Never a pass for what was not looked at.
+    if len(results) < len(scenarios) and all(result.as_expected for result in results):
+        raise EngineError(
+            f"only {len(results)} of {len(scenarios)} scenarios gave a result"
+        )
+
+
+def _describe(result: ScenarioResult, *, verbose: bool) -> str:
+    """Return the line of a scenario with its findings; surprises are shown in full."""
+    color = is_colored()
+    parts = [summary(result, color=color)]
+    shown: set[str] = set()
+    for finding in result.findings:
+        parts.append(f"        {finding_line(finding)}")
+        surprise = finding.invariant not in result.expected
+        # One execution can break several invariants, and is shown once.
+        if (surprise or verbose) and finding.token not in shown:
+            shown.add(finding.token)
+            trace = render(finding.trace, width=text_width(), color=color)
+            parts.append(f"\n{trace}\n\nracecheck replay {finding.token}\n")
+    return "\n".join(parts)
