@@ -24,6 +24,8 @@ class FaultKind(StrEnum):
     """The call is not made and fails with `errno`."""
     SHORT = "short"
     """The call transfers `length` bytes at the most."""
+    STALL = "stall"
+    """The actor is held up for `seconds` of virtual time before its call."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -33,11 +35,13 @@ class Fault(msgspec.Struct, frozen=True):
         kind: What goes wrong.
         errno: Name of the error, such as `ENOSPC`, for `errno` faults.
         length: Bytes that are still transferred, for `tear` and `short` faults.
+        seconds: Virtual time, for `stall` faults.
     """
 
     kind: FaultKind
     errno: str = ""
     length: int = 0
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         """Return it as reports show it."""
@@ -45,6 +49,8 @@ class Fault(msgspec.Struct, frozen=True):
             return self.errno
         if self.kind is FaultKind.CRASH:
             return "crash"
+        if self.kind is FaultKind.STALL:
+            return f"stall for {self.seconds:g} s"
         return f"{self.kind} after {self.length} B"
 
 
@@ -65,7 +71,12 @@ class PlannedFault(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Which actor takes the next step, and the fault it meets there, if any."""
+    """Who takes the next step, and the fault that is met there, if any.
+
+    Attributes:
+        actor: Lane that takes it: the actor's name, or `NAME:2` for its other tasks.
+        fault: The fault.
+    """
 
     actor: str
     fault: Fault | None = None
@@ -75,7 +86,7 @@ class SchedulingPoint(msgspec.Struct, frozen=True):
     """An actor that could go on, and what it is about to do.
 
     Attributes:
-        actor: Name of the actor.
+        actor: Its lane: the actor's name, or `NAME:2` for its other tasks.
         kind: Kind of the pending call.
         call: Name of the pending call.
         size: Bytes that a pending write wants to transfer, else 0.
@@ -98,7 +109,18 @@ class Schedule(msgspec.Struct, frozen=True):
     seed: int
     decisions: tuple[Decision, ...] = ()
 
-    def context_switches(self) -> int:
+    def lane_of(actor: str, task: int) -> str:
+    """Return what schedules call a task of an actor; its first has the actor's name."""
+    return f"{actor}:{task}" if task else actor
+
+
+def from_lane(lane: str) -> tuple[str, int]:
+    """Return the actor and the task that a lane stands for."""
+    actor, _, task = lane.partition(":")
+    return actor, int(task or 0)
+
+
+def context_switches(self) -> int:
         """Count the steps taken by another actor than the step before."""
         return context_switches([decision.actor for decision in self.decisions])
 
