@@ -13,12 +13,29 @@ if TYPE_CHECKING:
     from racecheck.model import Fault, Step, Value
 
 _PATHS = frozenset({"path", "oldpath", "newpath", "target"})
-_FILES = frozenset({"fd", "oldfd", "newfd", "infd", "outfd"})
-_DIRECTORIES = frozenset({"dirfd", "olddirfd", "newdirfd"})
+# Descriptors, each with the argument that names the file it leads to.
+_FILES = {
+    "fd": "file",
+    "oldfd": "oldfile",
+    "newfd": "newfile",
+    "infd": "infile",
+    "outfd": "outfile",
+}
+_DIRECTORIES = {"dirfd": "path", "olddirfd": "oldpath", "newdirfd": "newpath"}
 # Flags that nearly every program sets, and that say nothing about other processes.
-_DULL_FLAGS = frozenset({"O_CLOEXEC", "O_LARGEFILE", "O_NOCTTY", "AT_NO_AUTOMOUNT"})
+_DULL_FLAGS = frozenset(
+    {"0", "O_CLOEXEC", "O_LARGEFILE", "O_NOCTTY", "AT_NO_AUTOMOUNT", "AT_EMPTY_PATH"}
+)
 _TOLD_OUTPUTS = {Kind.READLINK: "target", Kind.LISTING: "names"}
-_WIDTHS = (40, 28, 20, 14)
+_LIBRARY_NAMES = {
+    "newfstatat": "fstatat",
+    "getdents64": "getdents",
+    "pread64": "pread",
+    "pwrite64": "pwrite",
+}
+_WIDTHS = (1000, *range(60, 13, -2))
+_LEAST_TOLD = 12
+_MOST_TOLD = 60
 
 
 class OpenFiles:
@@ -27,24 +44,23 @@ class OpenFiles:
     def __init__(self) -> None:
         self._paths: dict[tuple[str, int], str] = {}
 
-    def label(self, actor: str, descriptor: Value) -> tuple[str, str]:
-        """Return a descriptor, and what it was opened as or nothing."""
+    def name(self, actor: str, descriptor: Value) -> str:
+        """Return what a descriptor was opened as, or nothing."""
         if not isinstance(descriptor, int):
-            return show(descriptor), ""
-        return str(descriptor), self._paths.get((actor, descriptor), "")
+            return ""
+        return self._paths.get((actor, descriptor), "")
 
     def follow(self, step: Step) -> None:
         """Take note of what a step opened, copied or closed."""
         if step.failed:
             return
         actor, args = step.actor, step.args
-        if step.kind is Kind.OPEN and isinstance(args.get("path"), str):
-            self._paths[actor, step.result] = str(args["path"])
-        elif step.kind is Kind.DUP and isinstance(args.get("oldfd"), int):
-            _, path = self.label(actor, args["oldfd"])
-            self._paths[actor, step.result] = path
-        elif step.kind is Kind.CLOSE and isinstance(args.get("fd"), int):
-            first = args["fd"]
+        if step.kind is Kind.OPEN:
+            self._paths[actor, step.result] = show(args.get("path"))
+        elif step.kind is Kind.DUP:
+            self._paths[actor, step.result] = self.name(actor, args.get("oldfd"))
+        elif step.kind is Kind.CLOSE:
+            first = args.get("fd")
             last = args.get("last", first)
             for key in list(self._paths):
                 if key[0] == actor and _within(key[1], first, last):
@@ -57,15 +73,18 @@ def describe_call(step: Step, files: OpenFiles, width: int) -> str:
     What it gives up for want of room is folders first, then arguments, and the result
     last of all.
     """
-    head = f"{printable(step.call)}("
-    tail = f") = {show_result(step.result)}{_told(step)}{mark_fault(step.fault)}"
-    arguments = ""
-    for limit in (1000, *_WIDTHS):
-        arguments = ", ".join(_arguments(step, files, limit))
-        if len(head) + len(arguments) + len(tail) <= width:
-            return f"{head}{arguments}{tail}"
+    head = f"{printable(_LIBRARY_NAMES.get(step.call, step.call))}("
+    tail = f") = {show_result(step.result)}{mark_fault(step.fault)}"
     room = width - len(head) - len(tail)
-    return cut(f"{head}{cut(arguments, max(room, 3))}{tail}", width)
+    arguments = ""
+    for limit in _WIDTHS:
+        arguments = ", ".join(_arguments(step, files, limit))
+        if len(arguments) <= room:
+            break
+    text = cut(f"{head}{cut(arguments, max(room, 3))}{tail}", width)
+    told = _told(step)
+    left = min(width - len(text) - 1, _MOST_TOLD)
+    return f"{text} {cut(told, left)}" if told and left >= _LEAST_TOLD else text
 
 
 def mark_fault(fault: Fault | None) -> str:
@@ -76,40 +95,53 @@ def mark_fault(fault: Fault | None) -> str:
 
 
 def _arguments(step: Step, files: OpenFiles, limit: int) -> Iterable[str]:
-    for name, value in step.args.items():
-        if name in _DIRECTORIES:
-            if value != "cwd" and step.args.get(name.replace("dirfd", "path")):
-                yield f"at {_file(step, files, value, limit)}"
-        elif name in _FILES:
-            yield _file(step, files, value, limit)
+    args = step.args
+    for name, value in args.items():
+        if name in _FILES:
+            yield _file(step, files, value, args.get(_FILES[name]), limit)
+        elif name in _DIRECTORIES:
+            if value != "cwd":
+                # With an empty path it is the descriptor itself that is meant.
+                at = "at " if args.get(_DIRECTORIES[name]) else ""
+                yield f"{at}{_file(step, files, value, None, limit)}"
         elif name in _PATHS:
-            yield cut_path(printable(show(value)), limit)
+            if value != "":
+                yield cut_path(printable(show(value)), limit)
         elif name == "flags":
-            flags = _flags(show(value))
-            if flags:
-                yield flags
-        # What a file is created with matters where somebody looks at modes.
-        elif name != "mode" or step.kind is not Kind.OPEN:
+            yield from _flags(show(value))
+        elif not _is_dull(step, name):
             yield cut(printable(show(value)), limit)
 
 
-def _file(step: Step, files: OpenFiles, value: Value, limit: int) -> str:
-    number, path = files.label(step.actor, value)
-    return f"{number}:{cut_path(printable(path), limit)}" if path else number
+def _is_dull(step: Step, name: str) -> bool:
+    """Say whether an argument is told elsewhere, or tells nothing."""
+    return (
+        name in _FILES.values()
+        or (name == "mode" and step.kind is Kind.OPEN)
+        or (name == "count" and step.kind is Kind.LISTING)
+    )
 
 
-def _flags(text: str) -> str:
+def _file(
+    step: Step, files: OpenFiles, descriptor: Value, file: Value, limit: int
+) -> str:
+    name = show(file) if file else files.name(step.actor, descriptor)
+    number = printable(show(descriptor))
+    return f"{number}:{cut_path(printable(name), limit)}" if name else number
+
+
+def _flags(text: str) -> Iterable[str]:
     """Return flags without their common prefix: `WRONLY|CREAT|TRUNC`."""
-    told = [flag for flag in text.split("|") if flag not in _DULL_FLAGS and flag != "0"]
-    return printable("|".join(flag.removeprefix("O_") for flag in told))
+    told = [flag for flag in text.split("|") if flag not in _DULL_FLAGS]
+    if told:
+        short = (flag.removeprefix("O_").removeprefix("AT_") for flag in told)
+        yield printable("|".join(short))
 
 
 def _told(step: Step) -> str:
     """Return what a call gave back, where that is more than its result says."""
     value = step.outputs.get(_TOLD_OUTPUTS.get(step.kind, ""))
-    if not isinstance(value, str):
-        return ""
-    return f" {cut(printable(' '.join(value.splitlines())), 30)}"
+    return printable(" ".join(value.splitlines())) if isinstance(value, str) else ""
 
 
 def _within(descriptor: int, first: Value, last: Value) -> bool:

@@ -29,14 +29,17 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_path(path: str, width: int) -> str:
-    """Return a path of at most `width` characters; its last part says the most."""
+    """Return a path of at most `width` characters.
+
+    Its last part says the most, then its start, and folders in between the least.
+    """
     if len(path) <= width:
         return path
-    name = path.rstrip("/").rsplit("/", 1)[-1]
-    shorter = f"{_ELLIPSIS}/{name}"
-    if "/" in path.rstrip("/") and len(shorter) <= width:
-        return shorter
-    return _ELLIPSIS + path[len(path) - max(0, width - len(_ELLIPSIS)) :]
+    room = max(0, width - len(_ELLIPSIS))
+    name = path[path.rstrip("/").rfind("/") :]
+    if name.startswith("/") and len(name) <= room:
+        return path[: room - len(name)] + _ELLIPSIS + name
+    return _ELLIPSIS + path[len(path) - room :]
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,1 +1,18 @@
-"""To be described."""
+"""What outlives an execution: tokens, trace files, and digests to compare by."""
+
+from __future__ import annotations
+
+from racecheck.storage.digest import shape_digest, steps_digest
+from racecheck.storage.token import Token, check_shape, decode, encode
+from racecheck.storage.trace_file import read_trace, write_trace
+
+__all__ = [
+    "Token",
+    "check_shape",
+    "decode",
+    "encode",
+    "read_trace",
+    "shape_digest",
+    "steps_digest",
+    "write_trace",
+]

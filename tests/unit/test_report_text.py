@@ -18,6 +18,7 @@ from racecheck.model import (
     Kind,
     Schedule,
     Step,
+    Value,
     Verdict,
     Violation,
 )
@@ -124,7 +125,44 @@ def test_no_line_is_longer_than_the_terminal(count: int, width: int) -> None:
 def test_a_long_path_keeps_its_last_part() -> None:
     (line,) = lines(opened(0, FIRST, "models/" * 20 + "config.json"))
 
-    assert line == "   0  openat(.../config.json, WRONLY|CREAT|TRUNC) = 3"
+    assert line == (
+        "   0  openat(models/models/models/models/models/models/mod.../config.json, "
+        "WRONLY|CREAT|TRUNC) = 3"
+    )
+
+
+def test_a_step_that_names_its_file_is_believed() -> None:
+    shown = lines(
+        opened(0, FIRST, "a"),
+        step(1, FIRST, "write", Kind.WRITE, 3, fd=3, count=3, file="b"),
+        step(
+            2,
+            FIRST,
+            "sendfile",
+            Kind.COPY,
+            3,
+            outfd=3,
+            infd=4,
+            count=3,
+            infile="c",
+            outfile="d",
+        ),
+        step(
+            3,
+            FIRST,
+            "newfstatat",
+            Kind.STAT,
+            dirfd=3,
+            path="",
+            flags="AT_EMPTY_PATH|AT_SYMLINK_NOFOLLOW",
+        ),
+    )
+
+    assert [line[6:] for line in shown[1:]] == [
+        "write(3:b, 3) = 3",
+        "sendfile(3:d, 4:c, 3) = 3",
+        "fstatat(3:a, SYMLINK_NOFOLLOW) = 0",
+    ]
 
 
 def test_descriptors_are_told_by_what_they_were_opened_as() -> None:
@@ -163,14 +201,20 @@ def test_what_a_link_or_a_listing_gave_is_told() -> None:
     link = Step(
         0, FIRST, 0, "readlink", Kind.READLINK, {"path": "l"}, 3, {"target": "../t"}
     )
-    listing = Step(
-        1, FIRST, 0, "getdents64", Kind.LISTING, {"fd": 3}, 48, {"names": "a\nb"}
-    )
+    names = {"names": "a\nb" + "\nlong" * 30}
+    args: dict[str, Value] = {"fd": 3, "count": 32768}
+    listing = Step(1, FIRST, 0, "getdents64", Kind.LISTING, args, 48, {**names})
 
     assert [line[6:] for line in lines(link, listing)] == [
         "readlink(l) = 3 ../t",
-        "getdents64(3) = 48 a b",
+        "getdents(3) = 48 a b long long long long long long long long long long lon...",
     ]
+    # There is no room for them in a narrow column, but for the result there is.
+    path = {"path": "a" * 28}
+    link = Step(
+        0, SECOND, 0, "readlink", Kind.READLINK, {**path}, 3, {"target": "../t"}
+    )
+    assert lines(link)[0].endswith(f"readlink({'a' * 28}) = 3")
 
 
 def test_faults_are_marked_where_they_were_injected() -> None:

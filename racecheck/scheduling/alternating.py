@@ -1,0 +1,46 @@
+"""A scheduler made of others that take turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+
+
+class AlternatingScheduler:
+    """Give each execution to the next of several schedulers.
+
+    They find different things: a walk switches often, priorities seldom. One that has
+    nothing left to try drops out, and the others carry on.
+    """
+
+    def __init__(self, schedulers: Sequence[Scheduler]) -> None:
+        """Take the schedulers in the order of their turns."""
+        if not schedulers:
+            raise ValueError("there is no scheduler to take a turn")
+        self._waiting = list(schedulers)
+        self._active = schedulers[0]
+
+    def start_execution(self) -> int | None:
+        """Begin an execution of the next scheduler that has one left."""
+        while self._waiting:
+            scheduler = self._waiting.pop(0)
+            seed = scheduler.start_execution()
+            if seed is not None:
+                self._waiting.append(scheduler)
+                self._active = scheduler
+                return seed
+        return None
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        """Let the scheduler decide whose turn it is."""
+        return self._active.choose(enabled, current)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Tell the scheduler that decided; the others count their own executions."""
+        self._active.finish_execution(steps)

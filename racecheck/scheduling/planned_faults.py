@@ -1,0 +1,112 @@
+"""A wrapper that adds the faults of an explicit plan to another scheduler's choices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from racecheck.errors import UsageError
+from racecheck.model import FaultKind, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import (
+        Decision,
+        Fault,
+        PlannedFault,
+        Scheduler,
+        SchedulingPoint,
+        Step,
+    )
+
+_NO_CALLS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
+_TRANSFERS = frozenset({Kind.READ, Kind.WRITE, Kind.COPY})
+
+
+class PlannedFaultsScheduler:
+    """Let another scheduler choose, and make planned steps of the chosen go wrong.
+
+    The plan holds for every execution anew. An entry counts the steps that its actor
+    takes, from the start of the execution: those whose call or kind is `on`, or all of
+    them where `on` is empty, the ends of operations and of the actor included.
+
+    An entry that falls on a step which cannot go wrong in that way (no call, no bytes
+    to cut) has no effect, nor has one whose step meets another fault already: that of
+    the wrapped scheduler or of an earlier entry. Both stay among the `unmet`.
+    """
+
+    def __init__(self, scheduler: Scheduler, plan: Sequence[PlannedFault]) -> None:
+        """Wrap a scheduler.
+
+        Args:
+            scheduler: Who chooses the actors.
+            plan: The faults to add.
+
+        Raises:
+            UsageError: An entry asks for an occurrence before the first.
+        """
+        for planned in plan:
+            if planned.occurrence < 1:
+                raise UsageError(
+                    f"the planned {planned.fault} in {planned.actor!r} has occurrence"
+                    f" {planned.occurrence}, but they count from 1"
+                )
+        self._scheduler = scheduler
+        self._plan = tuple(plan)
+        self._counts = [0] * len(self._plan)
+        self._met = [False] * len(self._plan)
+
+    @property
+    def unmet(self) -> tuple[PlannedFault, ...]:
+        """The entries whose fault took effect in no execution so far."""
+        return tuple(
+            planned
+            for planned, met in zip(self._plan, self._met, strict=True)
+            if not met
+        )
+
+    def start_execution(self) -> int | None:
+        """Begin the wrapped scheduler's next execution and count from 1 again."""
+        self._counts = [0] * len(self._plan)
+        return self._scheduler.start_execution()
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        """Return the wrapped scheduler's choice, with the fault planned for it."""
+        decision = self._scheduler.choose(enabled, current)
+        point = next(point for point in enabled if point.actor == decision.actor)
+        for entry, planned in enumerate(self._plan):
+            if not _matches(planned, point):
+                continue
+            self._counts[entry] += 1
+            if (
+                self._counts[entry] == planned.occurrence
+                and decision.fault is None
+                and _can_meet(planned.fault, point)
+            ):
+                self._met[entry] = True
+                decision = msgspec.structs.replace(decision, fault=planned.fault)
+        return decision
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Pass on what came of the execution."""
+        self._scheduler.finish_execution(steps)
+
+
+def _matches(planned: PlannedFault, point: SchedulingPoint) -> bool:
+    """Say whether an entry counts the pending step."""
+    return planned.actor == point.actor and planned.on in ("", point.call, point.kind)
+
+
+def _can_meet(fault: Fault, point: SchedulingPoint) -> bool:
+    """Say whether the pending step can go wrong in this way."""
+    if fault.kind is FaultKind.CRASH:
+        return True
+    if fault.kind is FaultKind.ERRNO:
+        return point.kind not in _NO_CALLS
+    if fault.kind is FaultKind.TEAR:
+        return point.kind is Kind.WRITE
+    return point.kind in _TRANSFERS

@@ -1,0 +1,67 @@
+"""A scheduler that lets chance decide at every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from racecheck.model import Decision
+from racecheck.scheduling.numbering import (
+    draw_below,
+    draw_seed,
+    execution_numbers,
+    execution_random,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import SchedulingPoint, Step
+
+
+class RandomWalkScheduler:
+    """Choose among the enabled actors at each step, all of them equally likely.
+
+    It is fair: every actor that stays enabled takes a step sooner or later, so programs
+    that poll come to an end. It is uniform over actors and not over orders: an order in
+    which one actor takes many steps in a row while others wait is rare, which is what
+    PCT is there for.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        executions: int | None = None,
+        first: int = 0,
+        stride: int = 1,
+    ) -> None:
+        """Prepare the executions `first`, `first + stride`, ... below `executions`.
+
+        Args:
+            seed: Seed of the exploration.
+            executions: Executions in the whole exploration; None for no limit.
+            first: Number of the first execution made here.
+            stride: Distance between the numbers of executions made here.
+        """
+        self._seed = seed
+        self._numbers = execution_numbers(first, stride, executions)
+        self._random = execution_random("random", seed, first)
+
+    def start_execution(self) -> int | None:
+        """Begin the next execution, or say with None that the limit is reached."""
+        number = next(self._numbers, None)
+        if number is None:
+            return None
+        self._random = execution_random("random", self._seed, number)
+        return draw_seed(self._random)
+
+    def choose(
+        self,
+        enabled: Sequence[SchedulingPoint],
+        current: str | None,  # noqa: ARG002 - a walk does not care where it comes from
+    ) -> Decision:
+        """Choose any of the enabled actors."""
+        return Decision(enabled[draw_below(self._random, len(enabled))].actor)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Learn nothing: one execution of a walk says nothing of the next."""

@@ -1,0 +1,120 @@
+"""Hypothesis strategies for steps, schedules and traces."""
+
+from __future__ import annotations
+
+import errno
+
+from hypothesis import strategies as st
+
+from racecheck.model import (
+    ActorEnd,
+    ActorInfo,
+    Buffer,
+    Decision,
+    Ending,
+    Fault,
+    FaultKind,
+    Footprint,
+    Frame,
+    Kind,
+    Operation,
+    Resource,
+    Schedule,
+    Step,
+    Trace,
+    Verdict,
+    Violation,
+    Write,
+)
+
+DIGESTS = st.binary(min_size=8, max_size=8).map(bytes.hex)
+INTEGERS = st.integers(-(2**63), 2**64 - 1)
+LENGTHS = st.integers(0, 2**40)
+TEXTS = st.text(max_size=20)
+NAMES = ("serve-1", "serve-2", "load")
+
+VALUES = st.one_of(
+    st.none(),
+    INTEGERS,
+    TEXTS,
+    st.builds(Buffer, LENGTHS, DIGESTS, st.binary(max_size=16)),
+)
+FAULTS = st.one_of(
+    st.just(Fault(FaultKind.CRASH)),
+    st.builds(Fault, st.just(FaultKind.TEAR), length=LENGTHS),
+    st.builds(Fault, st.just(FaultKind.SHORT), length=LENGTHS),
+    st.builds(
+        Fault,
+        st.just(FaultKind.ERRNO),
+        errno=st.sampled_from(sorted(errno.errorcode.values())),
+    ),
+)
+RESOURCES = st.builds(
+    Resource, st.sampled_from(["entry", "data"]), TEXTS, TEXTS, LENGTHS, LENGTHS
+)
+STEPS = st.builds(
+    Step,
+    index=st.integers(0, 100),
+    actor=st.sampled_from(NAMES),
+    operation=st.integers(0, 3),
+    call=st.sampled_from(["openat", "write", "renameat2"]),
+    kind=st.sampled_from(Kind),
+    args=st.dictionaries(TEXTS, VALUES, max_size=3),
+    result=st.integers(-133, 2**40),
+    outputs=st.dictionaries(TEXTS, VALUES, max_size=2),
+    fault=st.none() | FAULTS,
+    footprint=st.builds(
+        Footprint,
+        st.lists(RESOURCES, max_size=2).map(tuple),
+        st.lists(st.builds(Write, RESOURCES, TEXTS), max_size=2).map(tuple),
+    ),
+)
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | INTEGERS
+    | st.floats(allow_nan=False)
+    | TEXTS
+    # Lists come back as lists, and only text is a key in data that is meant for JSON.
+    | st.binary(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+OPERATIONS = st.builds(
+    Operation,
+    actor=st.sampled_from(NAMES),
+    role=st.just("writer"),
+    index=st.integers(0, 3),
+    ending=st.sampled_from(Ending),
+    succeeded=st.booleans(),
+    value=PLAIN,
+    shown=TEXTS,
+    frames=st.lists(
+        st.builds(Frame, TEXTS, st.integers(1, 999), TEXTS), max_size=2
+    ).map(tuple),
+    status=st.none() | st.integers(-64, 255),
+)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    """Draw a trace with a step for each decision."""
+    steps = tuple(draw(st.lists(STEPS, max_size=8)))
+    return Trace(
+        scenario=draw(TEXTS),
+        shape=draw(DIGESTS),
+        actors=tuple(ActorInfo(name, "writer", 100) for name in NAMES),
+        schedule=Schedule(
+            draw(INTEGERS), tuple(Decision(step.actor, step.fault) for step in steps)
+        ),
+        steps=steps,
+        operations=tuple(draw(st.lists(OPERATIONS, max_size=2))),
+        ends=(ActorEnd("load", -9, crashed=True),),
+        verdict=draw(st.sampled_from(Verdict)),
+        reason=draw(TEXTS),
+        violations=(Violation("no_lost_writes", "expected …", step=3),),
+        uncontrolled=("io_uring_setup",),
+        outputs=draw(st.dictionaries(st.sampled_from(NAMES), TEXTS)),
+    )
