@@ -25,7 +25,7 @@ class FaultKind(StrEnum):
     SHORT = "short"
     """The call transfers `length` bytes at the most."""
     STALL = "stall"
-    """The actor is held up for `seconds` of virtual time before its call."""
+    """The actor is held up for `length` seconds of virtual time before its call."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -34,14 +34,13 @@ class Fault(msgspec.Struct, frozen=True):
     Attributes:
         kind: What goes wrong.
         errno: Name of the error, such as `ENOSPC`, for `errno` faults.
-        length: Bytes that are still transferred, for `tear` and `short` faults.
-        seconds: Virtual time, for `stall` faults.
+        length: Bytes that are still transferred, for `tear` and `short` faults; seconds
+            of virtual time, for `stall` faults.
     """
 
     kind: FaultKind
     errno: str = ""
     length: int = 0
-    seconds: float = 0.0
 
     def __str__(self) -> str:
         """Return it as reports show it."""
@@ -50,7 +49,7 @@ class Fault(msgspec.Struct, frozen=True):
         if self.kind is FaultKind.CRASH:
             return "crash"
         if self.kind is FaultKind.STALL:
-            return f"stall for {self.seconds:g} s"
+            return f"stall for {self.length} s"
         return f"{self.kind} after {self.length} B"
 
 
