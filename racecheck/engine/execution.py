@@ -7,6 +7,7 @@ at most one actor runs; all others stand at the entry of a call.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from typing import TYPE_CHECKING, Final, Protocol
@@ -14,20 +15,23 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from racecheck.engine import actor as inside
+from racecheck.engine.looking import Look
 from racecheck.engine.pending import resolve
 from racecheck.engine.perform import Performer
 from racecheck.engine.services import Services
 from racecheck.engine.tracee import Tracee, spawn
 from racecheck.errors import EngineError
-from racecheck.footprint import Names, Resolver
+from racecheck.footprint import Names, Resolver, ending
 from racecheck.kernel import ptrace
 from racecheck.kernel.decode import decode, transfer
 from racecheck.model import (
+    EMPTY,
     ActorEnd,
     Decision,
     Ending,
     Fault,
     FaultKind,
+    Footprint,
     Kind,
     Operation,
     SchedulingPoint,
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.engine.machine import Machine
+    from racecheck.engine.pending import Pending
+    from racecheck.kernel.decode import Call
     from racecheck.model import History, Program, Scheduler, View
 
 _RELEASES: Final = frozenset(
@@ -125,6 +131,8 @@ class Execution:
         self._unstarted = list(self._programs)
         self._now = 0
         self._told = 0
+        # Steps so far after which a pending call can mean something else.
+        self._changes = 0
 
     @property
     def programs(self) -> Sequence[Program]:
@@ -273,17 +281,9 @@ class Execution:
             tracee.point = SchedulingPoint(tracee.name, Kind.RETURN, "return")
             return True
         call = decode(row, raw, tracee.memory)
-        pending = resolve(
-            call,
-            tracee.pid,
-            tracee.descriptors,
-            self._names,
-            self._resolver,
-            machine.sandbox,
-        )
+        pending = self._resolve(tracee, call)
         if pending.escape:
-            self._note(f"{row.name} outside the sandbox by {tracee.name}: {pending.escape}")
-            machine.registers.skip(tracee.pid, -13)  # EACCES
+            self._refuse(tracee, pending)
             return False
         if not pending.inside:
             return False
@@ -294,6 +294,26 @@ class Execution:
         size = transfer(call)
         tracee.point = SchedulingPoint(tracee.name, row.kind, row.name, size)
         return True
+
+    def _resolve(self, tracee: Tracee, call: Call) -> Pending:
+        """Find out what a call would mean if it were made at once."""
+        pending = resolve(
+            call,
+            tracee.pid,
+            tracee.descriptors,
+            self._names,
+            self._resolver,
+            self._machine.sandbox,
+        )
+        pending.changes = self._changes
+        return pending
+
+    def _refuse(self, tracee: Tracee, pending: Pending) -> int:
+        """Have a call that would change something outside the sandbox fail."""
+        name = pending.call.row.name
+        self._note(f"{name} outside the sandbox by {tracee.name}: {pending.escape}")
+        self._machine.registers.skip(tracee.pid, -errno.EACCES)
+        return -errno.EACCES
 
     def _unlisted(self, tracee: Tracee, number: int) -> bool:
         """Deal with a call that is no step: refuse it or let it pass, and say so."""
@@ -325,6 +345,7 @@ class Execution:
         else:
             step = self._call(tracee, fault)
         tracee.steps += 1
+        self._changes += step.may_change
         self.steps.append(step)
         observer.on_step(view, self, step)
         if step.kind is Kind.RETURN and report is not None:
@@ -348,6 +369,9 @@ class Execution:
     def _crash(self, tracee: Tracee, fault: Fault) -> Step:
         operation = tracee.operation
         before = tracee.pending.call.row.name if tracee.pending else "return"
+        footprint = EMPTY
+        if self._footprints:
+            footprint = ending(tracee.pid, tracee.descriptors.table())
         self._kill(tracee)
         return self._record(
             tracee,
@@ -356,6 +380,7 @@ class Execution:
             {"before": before},
             fault=fault,
             operation=operation,
+            footprint=footprint,
         )
 
     def _kill(self, tracee: Tracee) -> None:
@@ -370,11 +395,17 @@ class Execution:
         pending = tracee.pending
         if pending is None:
             raise EngineError(f"{tracee.name} has nothing to do")
+        if pending.changes != self._changes:
+            # Others have moved since the actor came here, and paths may lead elsewhere.
+            pending = self._resolve(tracee, pending.call)
         row = pending.call.row
         operation = tracee.operation
         result: int = 0
         outputs: dict[str, Value] = {}
-        if row.kind is Kind.EXIT:
+        look = Look(tracee, pending, self._names) if self._footprints else None
+        if pending.escape:
+            result = self._refuse(tracee, pending)
+        elif row.kind is Kind.EXIT:
             ptrace.resume(tracee.pid)
             status = self._wait(tracee)
             while os.WIFSTOPPED(status):
@@ -402,6 +433,7 @@ class Execution:
             outputs=outputs,
             fault=fault,
             operation=operation,
+            footprint=look.footprint(result, fault, tracee) if look else EMPTY,
         )
 
     def _reenter(self, tracee: Tracee) -> None:
@@ -429,6 +461,7 @@ class Execution:
         outputs: dict[str, Value] | None = None,
         fault: Fault | None = None,
         operation: int | None = None,
+        footprint: Footprint = EMPTY,
     ) -> Step:
         return Step(
             index=len(self.steps),
@@ -440,6 +473,7 @@ class Execution:
             result=result,
             outputs=outputs or {},
             fault=fault,
+            footprint=footprint,
         )
 
     # --- ends -------------------------------------------------------------------------
