@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
+    from racecheck.engine.pending import Pending
     from racecheck.footprint import Names
+    from racecheck.kernel.decode import Call
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 _CLONE_VM: Final = 0x100
@@ -65,6 +67,7 @@ class Control:
     Attributes:
         tasks: All tasks so far, by their real id.
         happened: Counts the times that a task ran; attempts are repeated after that.
+        changes: Counts the steps after which a pending call can mean something else.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Control:
         """
         self.tasks: dict[int, Task] = {}
         self.happened = 0
+        self.changes = 0
         self._machine = machine
         self._registers = machine.registers
         self._table = machine.table
@@ -204,6 +208,14 @@ class Control:
             process.clock = self._clock.version
             self._clock.show(process.vdso, process.memory, task.actor.program)
         ptrace.resume(task.tid, number)
+
+    def reenter(self, task: Task) -> None:
+        """Bring a task that was made to restart its call back to the call's entry."""
+        self._resume(task)
+        status = self.wait(task)
+        while os.WIFSTOPPED(status) and status >> 16 != ptrace.EVENT_SECCOMP:
+            self._resume(task, 0 if status >> 16 else os.WSTOPSIG(status))
+            status = self.wait(task)
 
     def _store(self, tid: int, status: int) -> None:
         task = self.tasks.get(tid)
@@ -348,17 +360,9 @@ class Control:
             # The end of a thread is nothing that another actor could see.
             return False
         call = decode(row, raw, task.process.memory)
-        pending = resolve(
-            call,
-            task.process.pid,
-            task.process.descriptors,
-            self._names,
-            machine.resolver,
-            machine.sandbox,
-        )
+        pending = self.resolve(task, call)
         if pending.escape:
-            self._note(f"{row.name} outside the sandbox by {task.name}: {pending.escape}")
-            machine.registers.skip(task.tid, -errno.EACCES)
+            self.refuse(task, pending)
             return False
         if not pending.inside:
             return self._outside(task, row.kind, raw)
@@ -368,6 +372,26 @@ class Control:
         task.number = number
         task.point = SchedulingPoint(task.lane, row.kind, row.name, transfer(call))
         return True
+
+    def resolve(self, task: Task, call: Call) -> Pending:
+        """Find out what a call would mean if it were made at once."""
+        pending = resolve(
+            call,
+            task.process.pid,
+            task.process.descriptors,
+            self._names,
+            self._machine.resolver,
+            self._machine.sandbox,
+        )
+        pending.changes = self.changes
+        return pending
+
+    def refuse(self, task: Task, pending: Pending) -> int:
+        """Have a call that would change something outside the sandbox fail."""
+        name = pending.call.row.name
+        self._note(f"{name} outside the sandbox by {task.name}: {pending.escape}")
+        self._registers.skip(task.tid, -errno.EACCES)
+        return -errno.EACCES
 
     def _outside(self, task: Task, kind: Kind, raw: tuple[int, ...]) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from racecheck.footprint import Names
+    from collections.abc import Mapping
 
-
-@dataclass(slots=True, eq=False)
-class OpenFile:
-    """An open file description: shared by all descriptors duplicated from one open.
-
-    Attributes:
-        name: Name of the step that opened it.
-        target: Name of the inode.
-        path: Path that it was opened by, as traces show it.
-        flags: Flags that it was opened with.
-        shared: Whether more than one process has it.
-    """
-
-    name: str
-    target: str
-    path: str
-    flags: int
-    shared: bool = False
+    from racecheck.footprint import Names, OpenFile
 
 
 class Descriptors:
@@ -88,6 +70,10 @@ class Descriptors:
     def numbers(self) -> tuple[int, ...]:
         """Return the descriptors that lead into the sandbox."""
         return tuple(self._files)
+
+    def table(self) -> Mapping[int, OpenFile]:
+        """Return what they lead to, as it is from now on."""
+        return self._files
 
     def files(self) -> set[OpenFile]:
         """Return the open files, each once."""

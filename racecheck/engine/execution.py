@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, Final, Protocol
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
+from racecheck.engine.looking import Look
 from racecheck.engine.perform import Performer
 from racecheck.engine.spawn import spawn
 from racecheck.engine.waits import LockWait, StallWait
 from racecheck.errors import EngineError
-from racecheck.footprint import Names
+from racecheck.footprint import Names, ending
 from racecheck.kernel import ptrace
 from racecheck.model import (
+    EMPTY,
     ActorEnd,
     Decision,
     Fault,
     FaultKind,
+    Footprint,
     Kind,
     Operation,
     Step,
@@ -273,6 +276,7 @@ class Execution:
         report = task.report
         step = self._take(task, decision.fault)
         actor.steps += 1
+        self._control.changes += step.may_change
         self.steps.append(step)
         observer.on_step(view, self, step)
         if step.kind is Kind.RETURN and report is not None:
@@ -313,10 +317,19 @@ class Execution:
     def _crash(self, task: Task, fault: Fault) -> Step:
         operation = task.actor.operation
         before = task.pending.call.row.name if task.pending else "return"
+        footprint = EMPTY
+        if self._footprints:
+            process = task.process
+            footprint = ending(process.pid, process.descriptors.table())
         self._kill(task.actor)
-        args: dict[str, Value] = {"before": before}
         return self._record(
-            task, "crash", Kind.CRASH, args, fault=fault, operation=operation
+            task,
+            "crash",
+            Kind.CRASH,
+            {"before": before},
+            fault=fault,
+            operation=operation,
+            footprint=footprint,
         )
 
     def _kill(self, actor: Actor) -> None:
@@ -343,11 +356,17 @@ class Execution:
         pending = task.pending
         if pending is None:
             raise EngineError(f"{task.lane} has nothing to do")
+        if pending.changes != self._control.changes:
+            # Others have moved since the task came here, and paths may lead elsewhere.
+            pending = self._control.resolve(task, pending.call)
         row = pending.call.row
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}
-        if row.kind is Kind.EXIT:
+        look = Look(task, pending, self._names) if self._footprints else None
+        if pending.escape:
+            result = self._control.refuse(task, pending)
+        elif row.kind is Kind.EXIT:
             ptrace.resume(task.tid)
             self._control.wait_for_process(task)
         else:
@@ -370,6 +389,7 @@ class Execution:
             outputs=outputs,
             fault=fault,
             operation=operation,
+            footprint=look.footprint(result, fault, task) if look else EMPTY,
         )
 
     def _release_locks(self) -> None:
@@ -389,6 +409,7 @@ class Execution:
         outputs: dict[str, Value] | None = None,
         fault: Fault | None = None,
         operation: int | None = None,
+        footprint: Footprint = EMPTY,
     ) -> Step:
         return Step(
             index=len(self.steps),
@@ -401,6 +422,7 @@ class Execution:
             result=result,
             outputs=outputs or {},
             fault=fault,
+            footprint=footprint,
         )
 
     def _finish(self) -> None:

@@ -11,10 +11,12 @@ from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
 from racecheck.errors import CannotRunError
 from racecheck.footprint import Resolver
+from racecheck.kernel.memory import Memory
 from racecheck.kernel.probe import probe
 from racecheck.kernel.registers import registers
 from racecheck.kernel.rows import table
 from racecheck.kernel.seccomp import Filter
+from racecheck.kernel.vdso import VDSO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from racecheck.footprint import Names
 
 _X32: Final = 0x40000000
-_MAX_SLEEP_S: Final = 10.0
 
 
 class Machine:
@@ -35,12 +36,20 @@ class Machine:
         table: The call table of this processor.
         filter: The filter that actors run under.
         resolver: Walks paths for all executions.
-        watchdog: Ends actors that do not come back.
+        watchdog: Looks after tasks that do not come back.
+        max_sleep_s: Real time to wait for tasks that sleep in the kernel.
+        vdso: Where the clock functions are, or None if they cannot be replaced.
         foreign_calls: Numbers from here on are another call table's.
     """
 
-    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0) -> None:
+    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0, max_sleep_s: float = 5.0) -> None:
         """Set up, and make the sandbox.
+
+        Args:
+            workdir: Where to make the sandbox, or None for the default.
+            max_cpu_s: Processor time of a task between two of its stops.
+            max_sleep_s: Real time to wait for tasks that sleep in the kernel where
+                nobody else can go on.
 
         Raises:
             CannotRunError: This system or this processor cannot be served.
@@ -65,7 +74,11 @@ class Machine:
         probe(self.filter)
         self.sandbox = Sandbox(workdir)
         self.resolver = Resolver(str(self.sandbox.root))
-        self.watchdog = Watchdog(max_cpu_s=max_cpu_s, max_sleep_s=_MAX_SLEEP_S)
+        self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
+        self.max_sleep_s = max_sleep_s
+        memory = Memory(os.getpid())
+        self.vdso = VDSO.find(os.getpid(), memory)
+        memory.close()
 
     def __enter__(self) -> Self:
         self.watchdog.__enter__()

@@ -10,9 +10,9 @@ from racecheck.engine.descriptors import foreign
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
-    from racecheck.engine.descriptors import Descriptors, OpenFile
+    from racecheck.engine.descriptors import Descriptors
     from racecheck.engine.sandbox import Sandbox
-    from racecheck.footprint import Names, Resolver, Walk
+    from racecheck.footprint import Names, OpenFile, Resolver, Walk
     from racecheck.kernel.decode import Call
     from racecheck.model import Value
 
@@ -71,6 +71,7 @@ class Pending:
         files: What its descriptors lead to, by the name of the argument.
         inside: Whether it concerns the sandbox.
         escape: What it would change outside the sandbox, or empty.
+        changes: How many steps had changed the box when this was found out.
     """
 
     call: Call
@@ -79,6 +80,7 @@ class Pending:
     files: dict[str, OpenFile] | None = None
     inside: bool = False
     escape: str = ""
+    changes: int = 0
 
 
 def follows(call: Call, argument: str) -> bool:
@@ -105,12 +107,17 @@ def resolve(
     sandbox: Sandbox,
 ) -> Pending:
     """Find the objects that a call concerns, with every actor standing still."""
-    pending = Pending(call, call.args)
+    pending = Pending(call, dict(call.args))
     row = call.row
     walks: list[Walk] = []
     files: dict[str, OpenFile] = {}
     for argument, relative in _PATHS:
+        if row.index(argument) is None:
+            continue
         path = call.args.get(argument)
+        if path is None and not call.bad_address:
+            # Some calls take no path for the descriptor itself.
+            path = ""
         if not isinstance(path, str):
             continue
         dirfd = call.number(relative)

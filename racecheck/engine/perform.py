@@ -7,9 +7,9 @@ import fcntl
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from racecheck.engine.descriptors import OpenFile
 from racecheck.engine.listing import in_order
 from racecheck.errors import EngineError
+from racecheck.footprint import OpenFile
 from racecheck.kernel import ptrace
 from racecheck.kernel.decode import outputs
 from racecheck.model import Fault, FaultKind, Kind, Value
@@ -161,6 +161,9 @@ class Performer:
                 elif call.row.name == "fcntl":
                     closing = call.raw[1] == _F_DUPFD_CLOEXEC
                 task.process.descriptors.add(result, file, close_on_exec=closing)
+        elif kind in (Kind.FLOCK, Kind.LOCK):
+            if "fd" in files:
+                files["fd"].locked = True
         elif kind is Kind.OTHER and call.row.name in ("fcntl", "ioctl"):
             if call.row.name == "fcntl" and call.raw[1] == _F_SETFD:
                 wanted = bool(call.raw[2] & fcntl.FD_CLOEXEC)

@@ -10,11 +10,14 @@ from racecheck.engine.task import Actor
 from racecheck.kernel import ptrace
 
 if TYPE_CHECKING:
+    from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
     from racecheck.model import Program
 
 
-def spawn(machine: Machine, program: Program, *, index: int, seed: int) -> Actor:
+def spawn(
+    machine: Machine, program: Program, clock: Clock, *, index: int, seed: int
+) -> Actor:
     """Fork an actor, trace it and let it go.
 
     The child waits until it is traced, and ends by itself if the tracer dies first, so
@@ -46,7 +49,13 @@ def spawn(machine: Machine, program: Program, *, index: int, seed: int) -> Actor
     actor = Actor(program, pid, seed)
     try:
         ptrace.seize(pid)
-        actor.process.vdso = machine.vdso
+        process = actor.process
+        process.vdso = machine.vdso
+        if process.vdso is not None:
+            # Before it runs: what it reads of the clock first is what it starts from.
+            process.vdso.patch(process.memory)
+            clock.show(process.vdso, process.memory, program)
+            process.clock = clock.version
         os.write(write, b"g")
     finally:
         os.close(write)

@@ -1,6 +1,29 @@
-"""What a step depends on and changes: path walks, inode names, resources, conflicts."""
+"""What a step depends on and changes: path walks, inode names, resources, conflicts.
 
+`look` before a step and `footprint` after it give what it read and changed; `conflicts`
+says whether two steps of different actors can be taken in either order.
+"""
+
+from racecheck.footprint.before import Before, Scene, look
+from racecheck.footprint.conflict import conflicts, dependence
+from racecheck.footprint.draft import merge
 from racecheck.footprint.names import Names
-from racecheck.footprint.walk import Resolver, Walk
+from racecheck.footprint.objects import OpenFile
+from racecheck.footprint.resolver import Resolver
+from racecheck.footprint.rules import ending, footprint
+from racecheck.footprint.walk import Walk
 
-__all__ = ["Names", "Resolver", "Walk"]
+__all__ = [
+    "Before",
+    "Names",
+    "OpenFile",
+    "Resolver",
+    "Scene",
+    "Walk",
+    "conflicts",
+    "dependence",
+    "ending",
+    "footprint",
+    "look",
+    "merge",
+]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from racecheck.footprint.names import Names
+    from racecheck.footprint.outside import Outside
 
 _MOST_LINKS = 40
 
@@ -35,6 +36,7 @@ class Walk:
         upward: Directories whose `..` was followed.
         folders: Directories passed through.
         escaped: Path outside the sandbox that it ends at, or empty.
+        reached: Whether the last of `entries` is the one that the path ends with.
     """
 
     error: int = 0
@@ -48,201 +50,198 @@ class Walk:
     upward: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     escaped: str = ""
+    reached: bool = False
 
 
-class Resolver:
-    """Walks paths for the processes of one execution.
+class Lookup:
+    """One lookup under way.
 
-    One lives as long as its sandbox; `outside` results are remembered, since nothing
-    an actor may change lies there.
+    Attributes:
+        walk: What it has seen so far.
+        descriptor: The entry of `/proc/PID/fd` that it ended at, or empty.
     """
 
-    def __init__(self, root: str) -> None:
-        """Resolve paths against a sandbox.
+    __slots__ = (
+        "_current",
+        "_folder",
+        "_follow",
+        "_found",
+        "_here",
+        "_links",
+        "_names",
+        "_outside",
+        "_parts",
+        "_process",
+        "_settled",
+        "descriptor",
+        "walk",
+    )
 
-        Args:
-            root: Real path of the sandbox, without a trailing slash.
-        """
-        self.root = root
-        self._prefix = root + "/"
-        self._real: dict[str, str] = {}
-
-    def walk(
-        self, names: Names, process: int, base: str, path: str, *, follow: bool
-    ) -> Walk:
-        """Look up a path as a process would.
-
-        Args:
-            names: Names of the inodes of this execution.
-            process: Id of the process, for what `/proc/self` means to it.
-            base: Directory that a relative path starts from, in a form that the
-                tracer can use, such as `/proc/PID/cwd`.
-            path: The path as the program gave it; not empty.
-            follow: Whether a symbolic link at the end is followed.
-        """
-        walk = Walk()
-        current, here = "", None
-        parts = path.split("/")
-        if path[0] == "/":
-            current, parts = self._absolute(process, path)
-        else:
-            current = base
-        here = self._directory(names, walk, current)
-        parts = [part for part in parts if part and part != "."]
-        must_be_folder = path.endswith(("/", "/."))
-        links = 0
+    def __init__(
+        self, outside: Outside, names: Names, process: int, *, follow: bool
+    ) -> None:
+        self.walk = Walk()
+        self.descriptor = ""
+        self._outside = outside
+        self._names = names
+        self._process = process
+        self._follow = follow
+        self._links = 0
+        # The folder that the lookup stands in: a path of it, and its name if it is in
+        # the sandbox. Once settled, a folder outside does not lead back in.
+        self._current = ""
+        self._here: str | None = None
+        self._settled = False
+        self._parts: list[str] = []
+        # Whether the path says that it ends in a folder.
+        self._folder = False
         # Whether the last component looked up is what the path leads to; otherwise it
-        # leads to the folder that the walk stands in.
-        found = False
-        while parts:
-            part = parts.pop(0)
-            found = False
-            if here is None:
-                if current == f"/proc/{process}/fd" and part.isdigit() and not parts:
-                    return self.object_at(names, f"{current}/{part}")
-                return self._leave(walk, current, [part, *parts])
-            if part == "..":
-                walk.upward.append(here)
-                current += "/.."
-                here = self._directory(names, walk, current)
-                continue
-            walk.entries.append((here, part))
-            walk.inside = True
-            walk.parent, walk.name = here, part
-            location = f"{current}/{part}"
-            walk.location = location
-            try:
-                status = os.lstat(location)
-            except OSError as error:
-                walk.target = walk.status = None
-                if error.errno != errno.ENOENT or parts:
-                    walk.error = error.errno or errno.ENOENT
-                return walk
-            if stat.S_ISLNK(status.st_mode) and (parts or follow or must_be_folder):
-                links += 1
-                if links > _MOST_LINKS:
-                    walk.error = errno.ELOOP
-                    return walk
-                text = os.readlink(location)
-                more = text.split("/")
-                if text[0] == "/":
-                    current, more = self._absolute(process, text)
-                    here = self._directory(names, walk, current)
-                parts = [item for item in more if item and item != "."] + parts
-                if text.endswith("/"):
-                    must_be_folder = True
-                continue
-            walk.status = status
-            walk.target = names.find(status)
-            found = True
-            if parts or must_be_folder:
-                if not stat.S_ISDIR(status.st_mode):
-                    walk.error = errno.ENOTDIR
-                    return walk
-                if not parts:
-                    return walk
-                current = location
-                here = walk.target
-                walk.folders.append(here or "")
-        if not found:
-            self._end_in_folder(names, walk, current)
-        return walk
+        # leads to the folder that the lookup stands in.
+        self._found = False
 
-    def object_at(self, names: Names, location: str) -> Walk:
-        """Return the object behind a link of /proc as a walk without entries."""
-        walk = Walk(location=location)
+    def run(self, base: str, path: str) -> None:
+        """Look up a path; see `Resolver.walk`."""
+        self._folder = path.endswith(("/", "/."))
+        if path[0] == "/":
+            self._enter(path)
+            self._settled = not self._current.startswith("/proc/")
+        else:
+            self._stand(base)
+            self._parts = _components(path.split("/"))
+            if self._here is None and not os.path.isdir(base):
+                missing = not os.path.exists(base)
+                self.walk.error = errno.EBADF if missing else errno.ENOTDIR
+                return
+        while self._parts:
+            if not self._look_up(self._parts.pop(0)):
+                return
+        if not self._found:
+            self._end_in_folder()
+
+    def _look_up(self, part: str) -> bool:
+        """Take one component; say whether the lookup goes on."""
+        self._found = False
+        if self._here is None:
+            return self._come_back(part)
+        if part == "..":
+            self.walk.upward.append(self._here)
+            self._stand(self._current + "/..")
+            self._settled = False
+            return True
+        status = self._find(self._here, part)
+        if status is None:
+            return False
+        if stat.S_ISLNK(status.st_mode) and not self._stays():
+            return self._follow_link()
+        self._found = True
+        return self._accept(status)
+
+    def _stays(self) -> bool:
+        """Say whether a symbolic link that was just found is not followed."""
+        return not (self._parts or self._follow or self._folder)
+
+    def _find(self, here: str, part: str) -> os.stat_result | None:
+        """Look up one entry in the sandbox."""
+        walk = self.walk
+        walk.entries.append((here, part))
+        walk.inside = True
+        walk.parent, walk.name = here, part
+        walk.reached = not self._parts
+        walk.location = f"{self._current}/{part}"
         try:
-            walk.status = os.stat(location)
+            return os.lstat(walk.location)
         except OSError as error:
-            walk.error = error.errno or errno.EBADF
-            return walk
-        walk.target = names.find(walk.status)
-        walk.inside = walk.target is not None
-        if not walk.inside:
-            walk.escaped = location
-        return walk
+            walk.target = walk.status = None
+            if error.errno != errno.ENOENT or self._parts:
+                walk.error = error.errno or errno.ENOENT
+            return None
 
-    def _end_in_folder(self, names: Names, walk: Walk, current: str) -> None:
-        """Finish a walk that ends in a folder as such: `.`, `..`, the root."""
-        walk.parent, walk.name, walk.location = None, "", current
+    def _accept(self, status: os.stat_result) -> bool:
+        """Take what was found; say whether the lookup goes on."""
+        walk = self.walk
+        walk.status = status
+        walk.target = self._names.find(status)
+        if not (self._parts or self._folder):
+            return True
+        if not stat.S_ISDIR(status.st_mode):
+            walk.error = errno.ENOTDIR
+            return False
+        if self._parts:
+            self._current = walk.location
+            self._here = walk.target
+            if walk.target is not None:
+                walk.folders.append(walk.target)
+        return True
+
+    def _follow_link(self) -> bool:
+        """Replace a symbolic link by what it says; say whether the lookup goes on."""
+        self._links += 1
+        if self._links > _MOST_LINKS:
+            self.walk.error = errno.ELOOP
+            return False
+        text = os.readlink(self.walk.location)
+        rest = self._parts
+        if not rest and text.endswith("/"):
+            self._folder = True
+        if text[0] == "/":
+            self._enter(text)
+            self._settled = True
+        else:
+            self._parts = _components(text.split("/"))
+        self._parts += rest
+        return True
+
+    def _enter(self, path: str) -> None:
+        """Go on from the top."""
+        follow = self._follow or self._folder or bool(self._parts)
+        current, parts = self._outside.enter(self._process, path, follow=follow)
+        self._parts = _components(parts)
+        self._stand(current)
+
+    def _stand(self, current: str) -> None:
+        """Go on from a folder."""
+        self._current = current
         try:
-            walk.status = os.stat(current)
+            self._here = self._names.find(os.stat(current))
+        except OSError:
+            self._here = None
+        if self._here is not None:
+            self.walk.folders.append(self._here)
+
+    def _come_back(self, part: str) -> bool:
+        """Look up a component outside the sandbox; say whether the lookup goes on."""
+        parts = [part, *self._parts]
+        if self._current == f"/proc/{self._process}/fd" and part.isdigit():
+            # With anything behind it, `Outside` gives the descriptor as the folder.
+            self.descriptor = f"{self._current}/{part}"
+            return False
+        if not self._settled:
+            self._enter("/".join([os.path.realpath(self._current), *parts]))
+            self._settled = True
+            return True
+        walk = self.walk
+        walk.parent = walk.target = walk.status = None
+        walk.reached = False
+        walk.name = parts[-1]
+        walk.location = walk.escaped = "/".join([self._current.rstrip("/"), *parts])
+        return False
+
+    def _end_in_folder(self) -> None:
+        """Finish a lookup that ends in a folder as such: `.`, `..`, the root."""
+        walk = self.walk
+        walk.parent, walk.name, walk.location = None, "", self._current
+        walk.reached = False
+        try:
+            walk.status = os.stat(self._current)
         except OSError as error:
             walk.error = error.errno or errno.ENOENT
             return
-        walk.target = names.find(walk.status)
+        walk.target = self._names.find(walk.status)
         if walk.target is not None:
             walk.inside = True
         else:
-            walk.escaped = current
+            walk.escaped = self._current
 
-    def _directory(self, names: Names, walk: Walk, path: str) -> str | None:
-        try:
-            name = names.find(os.stat(path))
-        except OSError:
-            return None
-        if name is not None:
-            walk.folders.append(name)
-        return name
 
-    def _leave(self, walk: Walk, current: str, parts: list[str]) -> Walk:
-        walk.parent = walk.target = walk.status = None
-        walk.name = parts[-1]
-        walk.location = walk.escaped = "/".join([current, *parts])
-        return walk
-
-    def _absolute(self, process: int, path: str) -> tuple[str, list[str]]:
-        """Split an absolute path into where the walk starts and what is left."""
-        if path.startswith(self._prefix):
-            return self.root, path[len(self._prefix) :].split("/")
-        if path.startswith(("/proc/", "/dev/")):
-            magic = self._magic(process, path)
-            if magic is not None:
-                return magic
-        folder, _, name = path.rpartition("/")
-        real = self._real.get(folder)
-        if real is None:
-            real = self._real[folder] = os.path.realpath(folder or "/")
-        whole = f"{real.rstrip('/')}/{name}"
-        if whole == self.root or whole.startswith(self._prefix):
-            return self.root, whole[len(self._prefix) :].split("/")
-        try:
-            # A link outside that leads into the sandbox.
-            text = os.readlink(whole)
-        except OSError:
-            return real or "/", [name]
-        target = os.path.realpath(os.path.join(real, text))  # noqa: PTH118  hot path
-        if target == self.root or target.startswith(self._prefix):
-            return self.root, target[len(self._prefix) :].split("/")
-        return real or "/", [name]
-
-    def _magic(self, process: int, path: str) -> tuple[str, list[str]] | None:
-        """Resolve the links of /proc that mean another thing to each process."""
-        parts = path.split("/")[1:]
-        if parts[0] == "dev":
-            short = {"fd": [], "stdin": ["0"], "stdout": ["1"], "stderr": ["2"]}
-            if len(parts) < 2 or parts[1] not in short:
-                return None
-            parts = ["proc", "self", "fd", *short[parts[1]], *parts[2:]]
-        if len(parts) < 4 or parts[1] not in {"self", "thread-self", str(process)}:
-            return None
-        if parts[2] == "task" and len(parts) > 5:
-            parts = [*parts[:2], *parts[4:]]
-        here = f"/proc/{process}"
-        if parts[2] in {"cwd", "root"}:
-            start = f"{here}/{parts[2]}"
-            rest = parts[3:]
-            if parts[2] == "root":
-                return self._absolute(process, "/" + "/".join(rest))
-            return start, rest
-        if parts[2] == "fd":
-            link = f"{here}/fd/{parts[3]}"
-            try:
-                text = os.readlink(link)
-            except OSError:
-                return here + "/fd", parts[3:]
-            if len(parts) > 4:
-                return link, parts[4:]
-            if text.startswith(self._prefix) and not text.endswith(" (deleted)"):
-                return self.root, text[len(self._prefix) :].split("/")
-        return None
+def _components(parts: list[str]) -> list[str]:
+    return [part for part in parts if part and part != "."]

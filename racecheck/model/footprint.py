@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 import msgspec
+
+EXCLUSIVE = "-"
+"""Label of a change that commutes with no other."""
 
 
 class Resource(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -14,7 +20,8 @@ class Resource(msgspec.Struct, frozen=True, array_like=True, order=True):
 
     Attributes:
         kind: One of `entry`, `membership`, `parent`, `alive`, `links`, `attributes`,
-            `size`, `data`, `lock`, `offset`, `references`, `times`, `invariant`.
+            `size`, `data`, `lock`, `offset`, `references`, `times`, `order` (of the
+            names in a listing that takes several calls), `invariant`.
         object: Identity of the directory, inode or open file description.
         name: Name of the entry within its directory, for `entry` only.
         start: First byte, for `data` and byte-range locks.
@@ -41,18 +48,53 @@ class Write(msgspec.Struct, frozen=True, array_like=True, order=True):
 
     Attributes:
         resource: What was changed.
-        label: Changes with equal labels commute; `-` commutes with nothing.
+        label: Changes with equal labels commute; `EXCLUSIVE` commutes with nothing.
     """
 
     resource: Resource
-    label: str = "-"
+    label: str = EXCLUSIVE
 
 
-class Footprint(msgspec.Struct, frozen=True, array_like=True):
+class Index(NamedTuple):
+    """A footprint as its conflicts are looked up.
+
+    Attributes:
+        reads: What was read.
+        exclusive: What was changed in a way that commutes with nothing.
+        labelled: What was changed otherwise, with the labels.
+        touched: All of these.
+        read_ranges: What of `reads` has a range.
+        write_ranges: Changes of what has a range.
+    """
+
+    reads: frozenset[Resource]
+    exclusive: frozenset[Resource]
+    labelled: dict[Resource, str]
+    touched: frozenset[Resource]
+    read_ranges: tuple[Resource, ...]
+    write_ranges: tuple[Write, ...]
+
+
+class Footprint(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """All that a step's result and effect depended on, and all that it changed."""
 
     reads: tuple[Resource, ...] = ()
     writes: tuple[Write, ...] = ()
+
+    @cached_property
+    def index(self) -> Index:
+        """The same, for looking up: an exploration compares each pair of steps."""
+        reads = frozenset(self.reads)
+        exclusive = frozenset(w.resource for w in self.writes if w.label == EXCLUSIVE)
+        labelled = {w.resource: w.label for w in self.writes if w.label != EXCLUSIVE}
+        return Index(
+            reads,
+            exclusive,
+            labelled,
+            reads | exclusive | labelled.keys(),
+            tuple(resource for resource in self.reads if resource.end),
+            tuple(write for write in self.writes if write.resource.end),
+        )
 
 
 EMPTY = Footprint()

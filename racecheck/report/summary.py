@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from racecheck.model import Finding, ScenarioResult
 
 
+_NO_VERDICT = (Verdict.UNKNOWN, Verdict.DIVERGED)
+
+
 def summary(result: ScenarioResult, *, color: bool = False) -> str:
     """Return the line of a scenario: whether it did as expected, and how much was seen.
 
@@ -51,7 +54,7 @@ def totals(results: list[ScenarioResult]) -> str:
 
 
 def _word(result: ScenarioResult) -> tuple[str, Tone]:
-    if result.verdict in (Verdict.UNKNOWN, Verdict.DIVERGED):
+    if result.verdict in _NO_VERDICT:
         return "UNKNOWN", Tone.FAILED
     if result.as_expected:
         return "ok", Tone.GOOD
@@ -66,6 +69,9 @@ def _verdict(result: ScenarioResult) -> str:
     if result.expected and result.as_expected:
         text += ", as expected"
     missing = [name for name in result.expected if name not in found]
+    if result.verdict in _NO_VERDICT:
+        # Why there is no verdict comes first; what is missing for want of it says less.
+        missing = []
     if missing and not result.as_expected:
         text += f", but expected {', '.join(missing)}"
     surprises = [name for name in found if name not in result.expected]

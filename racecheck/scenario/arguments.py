@@ -88,7 +88,7 @@ def matches(pattern: re.Pattern[str], value: object) -> bool:
 
 def meant(name: str, known: Collection[str]) -> str:
     """Return `, did you mean 'x'?` where a known name is close, else nothing."""
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(name, sorted(known), n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 

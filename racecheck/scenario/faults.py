@@ -6,11 +6,13 @@ import errno as errno_names
 import re
 
 from racecheck.errors import ScenarioError
-from racecheck.model import Fault, FaultKind, PlannedFault
-from racecheck.scenario.arguments import is_whole, matches
+from racecheck.kernel.rows import ROWS
+from racecheck.model import Fault, FaultKind, Kind, PlannedFault
+from racecheck.scenario.arguments import is_whole, matches, meant
 
 _ACTOR = re.compile(r"\S+")
-_CALL = re.compile(r"[a-z_][a-z0-9_]*")
+# What a step can be called; a fault on anything else would never come.
+_CALLS = frozenset({*map(str, Kind), *(row.name for row in ROWS)})
 # Not `errorcode`, in which an alias such as EWOULDBLOCK has no entry of its own.
 _ERRNOS = frozenset(name for name in vars(errno_names) if name.startswith("E"))
 
@@ -68,8 +70,8 @@ def short_write(
 def _planned(actor: str, fault: Fault, on: str, occurrence: int) -> PlannedFault:
     if not matches(_ACTOR, actor):
         raise ScenarioError(f"a fault needs the name of an actor, not {actor!r}")
-    if on and not matches(_CALL, on):
-        raise ScenarioError(f"{on!r} is no name of a call, such as 'rename'")
+    if on and on not in _CALLS:
+        raise ScenarioError(f"{on!r} is no name of a call{meant(on, _CALLS)}")
     if not is_whole(occurrence, 1):
         raise ScenarioError(f"occurrence counts from 1, and is {occurrence!r}")
     return PlannedFault(actor, fault, on, occurrence)

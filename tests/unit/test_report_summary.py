@@ -53,7 +53,12 @@ CUT = "(cut, 1000 executions, 2.5 s)"
             ),
         ),
         (
-            {"verdict": Verdict.UNKNOWN, "reason": "io_uring\nx", "as_expected": False},
+            {
+                "verdict": Verdict.UNKNOWN,
+                "reason": "io_uring\nx",
+                "as_expected": False,
+                **LOST,
+            },
             rf"UNKNOWN head_image/two: unknown; io_uring\nx {SEEN}",
         ),
         (

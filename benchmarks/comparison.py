@@ -1,0 +1,152 @@
+"""Measures both sides in turn and prints the tables; runs in the worker process."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+# Everything that a worker has loaded, so that its forks cost what a worker's cost.
+import racecheck.explore.worker  # noqa: F401
+from benchmarks.calls import CYCLE
+from benchmarks.phases import FIRST, IN_CHILD, Phases
+from benchmarks.sides import WRITERS, Bare, Ours, Slim
+from racecheck.engine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_GOAL = 1.5
+_BARE, _OURS = "bare", "racecheck"
+_SHORTEST = 5e-8
+_SCALES = {"ms": 1e3, "us": 1e6}
+
+
+class Sizes(NamedTuple):
+    """How much is measured.
+
+    Attributes:
+        rounds: Rounds of each comparison.
+        cycles: Cycles of calls of each actor whose steps are measured.
+        executions: Executions of one batch.
+    """
+
+    rounds: int
+    cycles: int
+    executions: int
+
+
+def compare(sizes: Sizes) -> None:
+    """Measure all there is, and print it."""
+    slim = Slim()
+    with slim, Machine() as machine:
+        ours = Ours(machine)
+        bare = Bare(str(machine.sandbox.box))
+        machine.settle()
+        _print_head(sizes, slim)
+        for actors in (1, WRITERS):
+            step = partial(bare.step, actors, sizes.cycles)
+            _print_rows(
+                f"one step, {actors} actor{'s' * (actors > 1)}",
+                "us",
+                _alternate(
+                    {
+                        "bare, reading nothing": partial(step, reading=False),
+                        _BARE: partial(step, reading=True),
+                        _OURS: partial(ours.step, actors, sizes.cycles),
+                    },
+                    sizes.rounds,
+                ),
+            )
+        _print_rows(
+            f"one execution: {WRITERS} writers of {CYCLE} calls, fresh processes",
+            "ms",
+            _alternate(
+                {
+                    "bare, from a bare process": partial(
+                        slim.execution, sizes.executions
+                    ),
+                    _BARE: partial(bare.execution, sizes.executions),
+                    _OURS: partial(ours.execution, sizes.executions),
+                },
+                sizes.rounds,
+            ),
+        )
+        with Phases() as phases:
+            whole = ours.step(1, 10 * sizes.cycles, begin=phases.reset)
+        _print_phases("one step", phases.spent, whole, 10 * CYCLE * sizes.cycles)
+        count = sizes.executions * 2
+        with Phases() as phases:
+            whole = ours.execution(count)
+        _print_phases("one execution", phases.spent, whole, count)
+
+
+def _alternate(
+    sides: Mapping[str, Callable[[], float]], rounds: int
+) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(rounds + 1):
+        for name, measure in sides.items():
+            seconds = measure()
+            if number:
+                # The round before has warmed both sides up.
+                found[name].append(seconds)
+    return found
+
+
+def _print_head(sizes: Sizes, slim: Slim) -> None:
+    (cpu,) = os.sched_getaffinity(0)
+    print(
+        f"Python {platform.python_version()}, Linux {platform.release()}, "
+        f"{platform.machine()}, on CPU {cpu} of {os.cpu_count()}, "
+        f"load {os.getloadavg()[0]:.1f}"
+    )
+    print(
+        f"worker {memory(os.getpid())}; bare process {memory(slim.pid)}; "
+        f"{sizes.rounds} rounds"
+    )
+
+
+def memory(pid: int) -> str:
+    """Return how much memory a process has, all of it and what is its own."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    resident, own = (int(fields[name].split()[0]) for name in ("VmRSS", "RssAnon"))
+    return f"{resident / 1024:.0f} MB ({own / 1024:.0f} MB its own)"
+
+
+def _print_rows(title: str, unit: str, found: Mapping[str, Sequence[float]]) -> None:
+    print(f"\n{title:<52}{unit:>8}{'min':>8}{'max':>8}    ratio to bare")
+    scale = _SCALES[unit]
+    base = found[_BARE]
+    for name, times in found.items():
+        ratios = [ours / theirs for ours, theirs in zip(times, base, strict=True)]
+        middle = median(ratios)
+        ratio = f"{middle:.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        if name == _BARE:
+            ratio = "1"
+        elif name == _OURS:
+            ratio += f", goal {_GOAL} {'met' if middle <= _GOAL else 'not met'}"
+        figures = "".join(
+            f"{scale * value:>8.2f}"
+            for value in (median(times), min(times), max(times))
+        )
+        print(f"  {name:<50}{figures}    {ratio}")
+
+
+def _print_phases(
+    title: str, spent: Mapping[str, float], whole: float, count: int
+) -> None:
+    """Print microseconds by phase, the longest first."""
+    print(f"\nwhere {title} goes, with clocks that cost time themselves{'us':>9}")
+    for phase, seconds in sorted(spent.items(), key=lambda item: -item[1]):
+        if phase.startswith(IN_CHILD) or seconds / count < _SHORTEST:
+            continue
+        print(f"  {phase:<50}{1e6 * seconds / count:>8.1f}")
+        if phase == FIRST:
+            for part, inner in spent.items():
+                if part.startswith(IN_CHILD):
+                    print(f"    {part:<48}{1e6 * inner / count:>8.1f}")
+    print(f"  {'all, with the clocks':<50}{1e6 * whole:>8.1f}")

@@ -1,0 +1,229 @@
+"""The two sides: racecheck's executions and the bare loop's, of the same calls."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Self
+
+from benchmarks import bare
+from benchmarks.calls import CYCLE, cycles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from racecheck.engine import Machine
+    from racecheck.model import Decision, Program, Scheduler, SchedulingPoint, Step
+
+WRITERS = 2
+
+# Two actors take turns at random on both sides.
+_ORDER = (0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1)
+_INITIAL = {f"shard-{number}": bytes(1024) for number in range(4)}
+
+
+class Bare:
+    """The bare loop, in this process."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._filter = bare.Filter()
+
+    def step(self, actors: int, repeat: int, *, reading: bool) -> float:
+        """Return the seconds of one step of long-running actors."""
+        done = self._run(actors, repeat, reading=reading)
+        return (done.last - done.first) / done.timed
+
+    def execution(self, count: int) -> float:
+        """Return the seconds of one execution of short actors, of so many."""
+        start = perf_counter()
+        for _ in range(count):
+            self._run(WRITERS, 1, reading=True)
+        return (perf_counter() - start) / count
+
+    def _run(self, actors: int, repeat: int, *, reading: bool) -> bare.Stepped:
+        children = [
+            bare.start(
+                partial(cycles, self._folder, f"actor-{number}", repeat),
+                self._filter,
+                reading=reading,
+            )
+            for number in range(actors)
+        ]
+        done = bare.step_through(children, _ORDER, reading=reading)
+        assert done.steps == actors * repeat * CYCLE
+        return done
+
+
+class Slim:
+    """The bare loop in a process that has loaded nothing but it."""
+
+    def __init__(self) -> None:
+        self._to, self._from = os.pipe(), os.pipe()
+        self.pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-s", "-c", _SERVE, *sys.path],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, self._to[0], 0),
+                (os.POSIX_SPAWN_DUP2, self._from[1], 1),
+                (os.POSIX_SPAWN_CLOSE, self._to[1]),
+            ],
+        )
+        os.close(self._to[0])
+        os.close(self._from[1])
+        # Once it has answered it has loaded what it needs.
+        self.execution(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._to[1])
+        os.close(self._from[0])
+        os.waitpid(self.pid, 0)
+
+    def execution(self, count: int) -> float:
+        """Return what `Bare.execution` does there."""
+        os.write(self._to[1], b"%d\n" % count)
+        return float(os.read(self._from[0], 64))
+
+
+_SERVE = (
+    "import sys; sys.path[:] = sys.argv[1:]; import benchmarks.sides as s; s.serve()"
+)
+
+
+def serve() -> None:
+    """Be the other process of `Slim`, until its input ends."""
+    folder = f"/dev/shm/racecheck-benchmark-{os.getpid()}"  # noqa: S108  named by pid
+    os.mkdir(folder)
+    try:
+        side = Bare(folder)
+        gc.collect()
+        gc.freeze()
+        for line in sys.stdin:
+            os.write(1, f"{side.execution(int(line))}\n".encode())
+    finally:
+        os.rmdir(folder)
+
+
+class _Clocked:
+    """A random walk that notes when it was asked for each step.
+
+    Attributes:
+        stamps: The times of this execution.
+        begin: Called when the first step is about to be chosen, if set.
+    """
+
+    def __init__(self, inner: Scheduler) -> None:
+        self.stamps: list[float] = []
+        self.begin: Callable[[], None] | None = None
+        self._inner = inner
+
+    def start_execution(self) -> int | None:
+        self.stamps.clear()
+        return self._inner.start_execution()
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        if self.begin is not None and not self.stamps:
+            self.begin()
+        self.stamps.append(perf_counter())
+        return self._inner.choose(enabled, current)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        self._inner.finish_execution(steps)
+
+
+class Ours:
+    """Racecheck's executions, in this process."""
+
+    def __init__(self, machine: Machine) -> None:
+        # Not loaded above, since the other process has to do without.
+        from racecheck.invariants import (  # noqa: PLC0415
+            Judge,
+            no_unexpected_errors,
+            progress,
+        )
+        from racecheck.model import Verdict  # noqa: PLC0415
+        from racecheck.scheduling import RandomWalkScheduler  # noqa: PLC0415
+
+        self._machine = machine
+        self._judge = Judge([no_unexpected_errors(), progress()])
+        self._passed = Verdict.PASSED
+        self._scheduler = _Clocked(RandomWalkScheduler(1))
+        box = machine.sandbox.box
+        for name, data in _INITIAL.items():
+            (box / name).write_bytes(data)
+        machine.sandbox.keep_as_initial()
+
+    def step(
+        self,
+        actors: int,
+        repeat: int,
+        *,
+        begin: Callable[[], None] | None = None,
+    ) -> float:
+        """Return the seconds of one step of long-running actors.
+
+        Args:
+            actors: How many.
+            repeat: Cycles of calls of each.
+            begin: Called when the first step is about to be chosen.
+        """
+        self._scheduler.begin = begin
+        steps = self._run(self._programs(actors, repeat))
+        self._scheduler.begin = None
+        stamps = self._scheduler.stamps
+        # The first return is the first step that is no call.
+        count = next(step.index for step in steps if step.call == "return")
+        return (stamps[count] - stamps[0]) / count
+
+    def execution(self, count: int) -> float:
+        """Return the seconds of one execution of short actors, of so many."""
+        programs = self._programs(WRITERS, 1)
+        start = perf_counter()
+        for _ in range(count):
+            self._run(programs)
+        return (perf_counter() - start) / count
+
+    def _programs(self, actors: int, repeat: int) -> list[Program]:
+        from racecheck.model import Program  # noqa: PLC0415  as in __init__
+
+        folder = str(self._machine.sandbox.box)
+        return [
+            Program(
+                name=f"writer-{number + 1}",
+                role="writer",
+                pid=1001 + number,
+                function=cycles,
+                arguments={
+                    "folder": folder,
+                    "name": f"actor-{number}",
+                    "repeat": repeat,
+                },
+            )
+            for number in range(actors)
+        ]
+
+    def _run(self, programs: Sequence[Program]) -> Sequence[Step]:
+        from racecheck.engine import Execution  # noqa: PLC0415  as in __init__
+
+        seed = self._scheduler.start_execution()
+        assert seed is not None
+        execution = Execution(self._machine, programs, seed=seed, max_steps=1_000_000)
+        execution.run(self._scheduler, self._judge)
+        assert self._judge.verdict()[0] is self._passed, self._judge.verdict()
+        assert not execution.uncontrolled, execution.uncontrolled
+        return execution.steps

@@ -1,0 +1,106 @@
+"""Footprints of the calls on what is known of files: attributes, links, places."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from typing import TYPE_CHECKING
+
+from racecheck.footprint.entries import REFUSED
+from racecheck.model import Kind
+
+if TYPE_CHECKING:
+    from racecheck.footprint.before import Before, Scene
+    from racecheck.footprint.draft import Draft
+
+
+def status(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`stat`: size and links of a folder, and all times, are not shown to actors."""
+    target, mode = _target(draft, scene, before)
+    # What statfs(2) tells is not of the box.
+    if result < 0 or target is None or "buffer" not in scene.call.row.args:
+        return
+    draft.read("attributes", target)
+    if not stat.S_ISDIR(mode):
+        draft.read("links", target)
+        if not stat.S_ISLNK(mode):
+            draft.read("size", target)
+
+
+def look_up(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`access`, `chdir`, `getxattr`: the attributes of what is found."""
+    target, _ = _target(draft, scene, before)
+    found = result >= 0 or result in REFUSED
+    if target is not None and (found or scene.call.row.kind is Kind.GETXATTR):
+        draft.read("attributes", target)
+
+
+def link_text(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`readlink`: the text of a link never changes, so the entry alone is read."""
+    del result
+    _target(draft, scene, before)
+
+
+def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`chmod` and `chown`: setting the same value twice is the same."""
+    target, _ = _target(draft, scene, before)
+    if target is None:
+        return
+    if result in REFUSED:
+        draft.read("attributes", target)
+    if result >= 0:
+        call = scene.call
+        if call.row.kind is Kind.CHMOD:
+            label = f"{call.number('mode') & 0o7777:o}"
+        else:
+            label = f"{call.number('uid')}:{call.number('gid')}"
+        draft.write("attributes", target, label)
+
+
+def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`utimensat`: nobody sees times, but they are part of the box."""
+    target, _ = _target(draft, scene, before)
+    if target is None:
+        return
+    if result in REFUSED:
+        draft.read("attributes", target)
+    if result >= 0:
+        draft.write("times", target, str(scene.call.args.get("times")))
+
+
+def set_attribute(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`setxattr`: it can depend on whether the attribute is there."""
+    target, _ = _target(draft, scene, before)
+    if target is not None:
+        draft.read("attributes", target)
+        if result >= 0:
+            draft.write("attributes", target)
+
+
+def working_directory(draft: Draft, scene: Scene, before: Before, result: int) -> None:
+    """`getcwd`: the names of all the folders above."""
+    del scene
+    if not before.place:
+        return
+    draft.read("alive", before.place[0])
+    if result == -errno.ENOENT:
+        return
+    above = before.place[1:]
+    for folder, parent, name in zip(before.place, above, before.names, strict=False):
+        draft.read("parent", folder)
+        draft.read("entry", parent, name=name)
+
+
+def _target(draft: Draft, scene: Scene, before: Before) -> tuple[str | None, int]:
+    """Note the walk, if any; return name and mode of the inode that is meant."""
+    if scene.walks:
+        walk = scene.walks[0]
+        draft.walk(walk)
+        if walk.status is None or walk.error:
+            return None, 0
+        return walk.target, walk.status.st_mode
+    file = scene.files.get("fd")
+    if file is None:
+        return None, 0
+    opened = before.opened.get("fd")
+    return file.target, 0 if opened is None else opened.mode
