@@ -54,6 +54,7 @@ _CLONE_VM: Final = 0x100
 _CLONE_FILES: Final = 0x400
 _CLONE_VFORK: Final = 0x4000
 _CLONE_THREAD: Final = 0x10000
+_LOOK_NS: Final = 1000
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
 _PROT_WRITE: Final = 2
@@ -468,6 +469,9 @@ class Control:
             return False
         if not attempt.blocks:
             attempt.finish(expired=False)
+            # Looking takes time. Programs look until some has passed, and would look for
+            # ever if none did.
+            self._clock.advance_to(self._clock.monotonic_ns + _LOOK_NS)
             return False
         attempt.enter_again(task.number)
         task.wait = TryWait(name, ends, attempt)
@@ -538,11 +542,30 @@ class Control:
             task.wait = None
             task.point = wait.point
             return
-        if not isinstance(wait, KernelWait):
-            self._registers.skip(task.tid, wait.interrupted)
+        if wait.restarts:
+            self._give_way(task)
+        elif not isinstance(wait, KernelWait):
+            self._registers.skip(task.tid, -errno.EINTR)
+        task.wait = Interrupted("signal")
+
+
+    def _give_way(self, task: Task) -> None:
+        """Have a call end as the kernel ends one that a signal interrupts.
+
+        Whether it is made again after the handler is then decided by how the handler
+        was installed. The kernel only asks that of a call that it has made itself, so
+        another one, which does nothing, is made in its place.
+        """
+        self._registers.replace(task.tid, self._table.number("getuid"))
+        ptrace.resume_to_exit(task.tid)
+        status = self.wait(task)
+        while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
+            ptrace.resume_to_exit(task.tid)
+            status = self.wait(task)
+        if os.WIFSTOPPED(status):
+            self._registers.interrupt(task.tid, task.number)
             # Without this the kernel would hand the code for "restart" to the program.
             ptrace.interrupt(task.tid)
-        task.wait = Interrupted("signal")
 
 
 def _takes(pid: int, number: int) -> bool:

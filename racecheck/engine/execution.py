@@ -282,7 +282,7 @@ class Execution:
         if step.kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
         self._tell(view, observer)
-        if step.kind in _RELEASES or task.ended:
+        if (step.kind in _RELEASES and not step.failed) or task.ended:
             self._release_locks()
         if step.kind in (Kind.START, Kind.WAKE):
             self._control.end_wait(task) if task.wait else self._control.run(task)

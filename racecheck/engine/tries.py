@@ -63,6 +63,7 @@ class Try:
         self._wait = wait
         self._happened = happened
         self._seen = -1
+        self._at_exit = False
         self._ids = ids
         self._edits = self._without_waiting()
         self._saved = self._sets()
@@ -95,6 +96,7 @@ class Try:
         if not os.WIFSTOPPED(status):
             return True
         self.result = ptrace.result(self.task.tid)
+        self._at_exit = True
         return not self._is_empty()
 
     def enter_again(self, number: int) -> None:
@@ -102,6 +104,7 @@ class Try:
         for address, data in self._saved:
             self.task.process.memory.write(address, data)
         restore = {index: self._raw[index] for index in self._edits} | {0: self._raw[0]}
+        self._at_exit = False
         self._registers.restart(self.task.tid, number, restore)
         ptrace.resume(self.task.tid)
         status = self._wait(self.task)
@@ -123,13 +126,13 @@ class Try:
 
     def finish(self, *, expired: bool) -> None:
         """Let the program have the answer; the task is resumed after that."""
-        if self.result is None or self._is_empty():
+        if not self._at_exit:
             if expired:
                 for address, data in self._saved:
                     self.task.process.memory.write(address, bytes(len(data)))
             self._registers.skip(self.task.tid, 0)
             return
-        result = self.result
+        result = self.result or 0
         if self.name == "wait4" and result > 0:
             result = self._ids.shown(result)
         elif self.name == "waitid" and result == 0 and self._raw[2]:

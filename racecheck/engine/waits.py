@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from racecheck.model import SchedulingPoint
 
 _PIDFD_GETFD = 438
-_ERESTARTSYS = 512
 
 
 class Wait:
@@ -31,10 +30,10 @@ class Wait:
         call: Name of the call that waits.
         deadline_ns: Monotonic virtual time at which it ends by itself, or None.
         expired: Whether that time has come.
-        interrupted: What the call gives where a signal's handler ends the wait.
+        restarts: Whether a signal's handler may be followed by the call's repetition.
     """
 
-    interrupted = -errno.EINTR
+    restarts = False
 
     def __init__(self, call: str, deadline_ns: int | None = None) -> None:
         self.call = call
@@ -56,7 +55,7 @@ class Wait:
 class FutexWait(Wait):
     """A wait for a wake-up at a futex; see futex(2)."""
 
-    interrupted = -_ERESTARTSYS
+    restarts = True
 
     def __init__(
         self, call: str, deadline_ns: int | None, futexes: Futexes, key: object
@@ -124,7 +123,7 @@ class FileWait(Wait):
 class LockWait(Wait):
     """A wait for a file lock: the task tries again when one has been let go."""
 
-    interrupted = -_ERESTARTSYS
+    restarts = True
 
     def __init__(self, call: str, point: SchedulingPoint) -> None:
         super().__init__(call)

@@ -492,6 +492,10 @@ class Table:
                 return row
         return None
 
+    def number(self, name: str) -> int:
+        """Return the number of a call that every machine has."""
+        return self._numbers[name]
+
     def name(self, number: int) -> str:
         """Return the name of a call, or `call 999` if it has none here."""
         return self._names.get(number, f"call {number}")

@@ -108,7 +108,12 @@ class Schedule(msgspec.Struct, frozen=True):
     seed: int
     decisions: tuple[Decision, ...] = ()
 
-    def lane_of(actor: str, task: int) -> str:
+    def context_switches(self) -> int:
+        """Count the steps taken by another actor than the step before."""
+        return context_switches([decision.actor for decision in self.decisions])
+
+
+def lane_of(actor: str, task: int) -> str:
     """Return what schedules call a task of an actor; its first has the actor's name."""
     return f"{actor}:{task}" if task else actor
 
@@ -117,11 +122,6 @@ def from_lane(lane: str) -> tuple[str, int]:
     """Return the actor and the task that a lane stands for."""
     actor, _, task = lane.partition(":")
     return actor, int(task or 0)
-
-
-def context_switches(self) -> int:
-        """Count the steps taken by another actor than the step before."""
-        return context_switches([decision.actor for decision in self.decisions])
 
 
 def context_switches(actors: Sequence[str]) -> int:
