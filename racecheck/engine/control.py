@@ -22,7 +22,7 @@ from racecheck.engine.futexes import Futexes
 from racecheck.engine.pending import resolve
 from racecheck.engine.services import Services
 from racecheck.engine.task import Actor, Process, Task
-from racecheck.engine.tries import NAMES, Ids, Try
+from racecheck.engine.tries import NAMES, TIMED, Ids, Try
 from racecheck.engine.waits import (
     FileWait,
     Interrupted,
@@ -107,16 +107,24 @@ class Control:
         self._flags: dict[int, int] = {}
         self._futexes = Futexes(machine.registers, note)
         self._services = Services(
-            machine.registers, actors, self._ids, clock, note, self._send
+            machine.registers, actors, self._ids, note, self._send
         )
 
     # --- giving up control ------------------------------------------------------------
 
     def start(self, actor: Actor) -> None:
-        """Take over an actor that has been let go, and wait until it stands."""
+        """Take over an actor that has been forked, and let it come to where it stands."""
         task = actor.tasks[0]
+        process = actor.process
         self.tasks[task.tid] = task
-        self._ids.add(task.tid, actor.process.shown)
+        self._ids.add(task.tid, process.shown)
+        ptrace.seize(task.tid)
+        process.vdso = self._machine.vdso
+        if process.vdso is not None:
+            # Before it runs: what it reads of the clock first is what it starts from.
+            process.vdso.patch(process.memory)
+            self.show_clock(actor, process)
+        self._machine.zygote.let_go()
         self.happened += 1
         self._follow(task)
 
@@ -204,11 +212,15 @@ class Control:
         ]
 
     def _resume(self, task: Task, number: int = 0) -> None:
-        process = task.process
-        if process.clock != self._clock.version and process.vdso is not None:
-            process.clock = self._clock.version
-            self._clock.show(process.vdso, process.memory, task.actor.program)
+        self.show_clock(task.actor, task.process)
         ptrace.resume(task.tid, number)
+
+    def show_clock(self, actor: Actor, process: Process) -> None:
+        """Let a process that does not run see what time it is."""
+        now = self._clock.monotonic_ns
+        if process.clock != now and process.vdso is not None:
+            process.clock = now
+            process.vdso.set_clock(process.memory, actor.clock.realtime_ns, now)
 
     def reenter(self, task: Task) -> None:
         """Bring a task that was made to restart its call back to the call's entry."""
@@ -430,8 +442,12 @@ class Control:
             return False
         task.number = number
         ends = None
-        if name in ("nanosleep", "clock_nanosleep", "futex") or name in NAMES:
-            ends = deadline(name, raw, task.process.memory, self._clock)
+        if name in TIMED or name in ("nanosleep", "clock_nanosleep", "futex"):
+            try:
+                ends = deadline(name, raw, task.process.memory, task.actor.clock)
+            except OSError:
+                # The kernel says so to the program, in the same words.
+                return False
         if name in ("nanosleep", "clock_nanosleep"):
             task.wait = Wait("sleep", ends)
             return True

@@ -16,7 +16,7 @@ from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
 from racecheck.engine.looking import Look
 from racecheck.engine.perform import Performer
-from racecheck.engine.spawn import spawn
+from racecheck.engine.task import Actor
 from racecheck.engine.waits import LockWait, StallWait
 from racecheck.errors import EngineError
 from racecheck.footprint import Names, ending
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.engine.machine import Machine
-    from racecheck.engine.task import Actor, Task
+    from racecheck.engine.task import Task
     from racecheck.model import History, Program, Scheduler, SchedulingPoint, View
 
 _RELEASES: Final = frozenset(
@@ -120,7 +120,9 @@ class Execution:
             note=self._note,
             ended=self._endings.ended,
         )
-        self._performer = Performer(machine.registers, self._names, self._control.wait)
+        self._performer = Performer(
+            machine.registers, self._names, self._clock, self._control.wait
+        )
         self._unstarted = list(self._programs)
         self._told = 0
 
@@ -246,10 +248,9 @@ class Execution:
             if program.after is not None and not self._has_returned(program.after):
                 continue
             self._unstarted.remove(program)
-            index = self._programs.index(program) + 1
-            actor = spawn(
-                self._machine, program, self._clock, index=index, seed=self._seed
-            )
+            pid = self._machine.zygote.fork(self._programs.index(program), self._seed)
+            clock = self._clock.on_host(program.clock_offset_s * _SECOND)
+            actor = Actor(program, pid, self._seed, clock)
             self._actors.append(actor)
             self._actors.sort(key=lambda other: self._programs.index(other.program))
             self._control.start(actor)

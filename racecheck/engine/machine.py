@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, Self
 from racecheck.engine.sandbox import Sandbox
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
-from racecheck.errors import CannotRunError
+from racecheck.engine.zygote import Zygote
+from racecheck.errors import CannotRunError, EngineError
 from racecheck.footprint import Resolver
 from racecheck.kernel.memory import Memory
 from racecheck.kernel.probe import probe
@@ -19,10 +20,12 @@ from racecheck.kernel.seccomp import Filter
 from racecheck.kernel.vdso import VDSO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
     from racecheck.footprint import Names
+    from racecheck.model import Program
 
 _X32: Final = 0x40000000
 
@@ -76,6 +79,7 @@ class Machine:
         self.resolver = Resolver(str(self.sandbox.root))
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
+        self._zygote: Zygote | None = None
         memory = Memory(os.getpid())
         self.vdso = VDSO.find(os.getpid(), memory)
         memory.close()
@@ -91,16 +95,30 @@ class Machine:
         trace: TracebackType | None,
     ) -> None:
         self.watchdog.__exit__(kind, error, trace)
+        if self._zygote is not None:
+            self._zygote.close()
         self.sandbox.remove()
 
     def view(self, names: Names) -> BoxView:
         """Return a view of the box for one execution."""
         return BoxView(self.sandbox, names, self.resolver)
 
-    def settle(self) -> None:
-        """Give the process the environment that actors inherit, and make forks cheap.
+    @property
+    def zygote(self) -> Zygote:
+        """The process that forks actors.
 
-        To be called once the scenario is loaded, in a process that does nothing else.
+        Raises:
+            EngineError: `serve` was not called.
+        """
+        if self._zygote is None:
+            raise EngineError("the machine has no programs to serve")
+        return self._zygote
+
+    def serve(self, programs: Sequence[Program]) -> None:
+        """Get ready to fork actors that run these programs.
+
+        To be called once the scenario is loaded, in a process that does nothing else:
+        it gets the environment that actors inherit.
         """
         home = str(self.sandbox.home)
         os.environ.update(
@@ -116,3 +134,6 @@ class Machine:
         )
         gc.collect()
         gc.freeze()
+        if self._zygote is not None:
+            self._zygote.close()
+        self._zygote = Zygote(programs, self.sandbox, self.filter)

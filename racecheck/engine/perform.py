@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.listing import in_order
+from racecheck.engine.times import FileTimes, number
 from racecheck.errors import EngineError
 from racecheck.footprint import OpenFile
 from racecheck.kernel import ptrace
@@ -17,6 +18,7 @@ from racecheck.model import Fault, FaultKind, Kind, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from racecheck.engine.clock import Clock
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.footprint import Names
@@ -54,6 +56,7 @@ class Performer:
         self,
         registers: Registers,
         names: Names,
+        clock: Clock,
         wait: Callable[[Task], int],
     ) -> None:
         """Serve one execution.
@@ -61,10 +64,13 @@ class Performer:
         Args:
             registers: Registers of this machine.
             names: Names of the inodes, to which calls that create add.
+            clock: What time it is for the files.
             wait: Waits for an actor and returns its status, as `waitpid` does.
         """
         self._registers = registers
         self._names = names
+        self._clock = clock
+        self._times = FileTimes()
         self._wait = wait
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
@@ -95,6 +101,9 @@ class Performer:
                 self._sort(task, pending, result)
             given = outputs(call, result, task.process.memory)
             self._apply(task, pending, result)
+            self._times.apply(pending, self._names, result, self._clock.realtime_ns)
+            if call.row.kind is Kind.STAT:
+                self._times.put(pending, task.process.memory)
         return Done(result, given)
 
     def _reach_exit(self, task: Task) -> int | None:
@@ -128,15 +137,21 @@ class Performer:
             return {1: call.raw[1] - 1}
         return {}
 
-    @staticmethod
-    def _sort(task: Task, pending: Pending, length: int) -> None:
+    def _sort(self, task: Task, pending: Pending, length: int) -> None:
         if pending.call.row.name != "getdents64":
             return
+        memory = task.process.memory
         address = pending.call.raw[1]
-        data = task.process.memory.read(address, length)
-        ordered = in_order(data)
-        if ordered != data:
-            task.process.memory.write(address, ordered)
+        folder = f"/proc/{task.process.pid}/fd/{pending.call.number('fd')}"
+
+        def inode(name: bytes) -> int:
+            try:
+                found = self._names.find(os.lstat(os.fsencode(f"{folder}/") + name))
+            except OSError:
+                found = None
+            return number(found or os.fsdecode(name))
+
+        memory.write(address, in_order(memory.read(address, length), inode))
 
     def _apply(self, task: Task, pending: Pending, result: int) -> None:
         """Keep names and descriptors true to what a successful call has done."""

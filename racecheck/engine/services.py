@@ -8,15 +8,14 @@ from __future__ import annotations
 import errno
 import signal
 import struct
-import time
 from typing import TYPE_CHECKING, Final
 
+from racecheck.kernel.deadlines import deadline, interval
 from racecheck.kernel.rows import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from racecheck.engine.clock import Clock
     from racecheck.engine.task import Actor, Process, Task
     from racecheck.engine.tries import Ids
     from racecheck.kernel.registers import Registers
@@ -31,12 +30,6 @@ _ITIMER_REAL: Final = 0
 _PAIR = struct.Struct("=qq")
 _INTERVAL = struct.Struct("=qqqq")
 
-# The clocks that are virtual; those of processor time stay real. 5, 6 and 7 are the
-# coarse ones and the one that counts suspended time.
-_REALTIME: Final = frozenset({time.CLOCK_REALTIME, 5, 11})
-_MONOTONIC: Final = frozenset({time.CLOCK_MONOTONIC, 4, 6, 7})
-
-
 class Services:
     """Answers for the actors of one execution."""
 
@@ -45,14 +38,12 @@ class Services:
         registers: Registers,
         actors: Sequence[Actor],
         ids: Ids,
-        clock: Clock,
         note: Callable[[str], None],
         send: Callable[[Process, int], None],
     ) -> None:
         self._registers = registers
         self._actors = actors
         self._ids = ids
-        self._clock = clock
         self._note = note
         self._send = send
 
@@ -91,25 +82,23 @@ class Services:
     # --- time -------------------------------------------------------------------------
 
     def _time(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
-        real = self._clock.realtime_ns(task.actor.program)
+        clock = task.actor.clock
         if silent.name == "time":
-            seconds = real // _SECOND
+            seconds = clock.realtime_ns // _SECOND
             self._give(task, raw[0], struct.pack("=q", seconds), seconds)
         elif silent.name == "gettimeofday":
-            pair = _PAIR.pack(real // _SECOND, real % _SECOND // 1000)
+            now = clock.realtime_ns
+            pair = _PAIR.pack(now // _SECOND, now % _SECOND // 1000)
             self._give(task, raw[0], pair, 0)
         else:
-            clock = raw[0] & 0xFFFFFFFF
-            if clock in _MONOTONIC:
-                real = self._clock.monotonic_ns
-            elif clock not in _REALTIME:
-                return
-            pair = _PAIR.pack(real // _SECOND, real % _SECOND)
-            self._give(task, raw[1], pair, 0)
+            shown = clock.read(raw[0] & 0xFFFFFFFF)
+            if shown is not None:
+                pair = _PAIR.pack(shown // _SECOND, shown % _SECOND)
+                self._give(task, raw[1], pair, 0)
 
     def _alarm(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         process = task.process
-        now = self._clock.monotonic_ns
+        now = task.actor.clock.monotonic_ns
         left = max(process.alarm_ns - now, 1) if process.alarm_ns is not None else 0
         if silent.name == "alarm":
             seconds = raw[0] & 0xFFFFFFFF
@@ -124,15 +113,14 @@ class Services:
         if silent.name == "getitimer":
             self._give(task, raw[1], old, 0)
             return
+        memory = task.process.memory
         try:
-            new = _INTERVAL.unpack(task.process.memory.read(raw[1], _INTERVAL.size))
-        except OSError:
-            self._registers.skip(task.tid, -errno.EFAULT)
+            first = deadline(silent.name, raw, memory, task.actor.clock)
+            every = interval(silent.name, raw, memory)
+        except OSError as error:
+            self._registers.skip(task.tid, -(error.errno or errno.EINVAL))
             return
-        every = new[0] * _SECOND + new[1] * 1000
-        first = new[2] * _SECOND + new[3] * 1000
-        process.alarm_ns = now + first if first else None
-        process.alarm_every_ns = every
+        process.alarm_ns, process.alarm_every_ns = first, every
         self._give(task, raw[2], old, 0)
 
     # --- signals ----------------------------------------------------------------------

@@ -19,6 +19,7 @@ from racecheck.model import Kind, SchedulingPoint, lane_of
 
 if TYPE_CHECKING:
     from racecheck.engine.actor import Report
+    from racecheck.engine.clock import HostClock
     from racecheck.engine.pending import Pending
     from racecheck.engine.waits import Wait
     from racecheck.model import ActorEnd, Program
@@ -34,7 +35,7 @@ class Process:
         shown: The process id that it is shown.
         parent: The process that forked it; None for an actor's first.
         descriptors: Which of its descriptors lead into the sandbox.
-        clock: Version of the clock that its clock page shows.
+        clock: Monotonic time that its clock page shows, -1 before it shows any.
         alarm_ns: Monotonic time at which it gets SIGALRM, or None.
         alarm_every_ns: Time between alarms, 0 for a single one.
         ended: Whether it has ended.
@@ -170,6 +171,7 @@ class Actor:
 
     Attributes:
         program: What it runs.
+        clock: The clocks that it sees.
         process: Its first process, whose end is the actor's.
         tasks: Its tasks, in the order of their births, ended ones included.
         operation: Index of the operation that it is in.
@@ -180,8 +182,11 @@ class Actor:
         end: How it ended, once it has.
     """
 
-    def __init__(self, program: Program, pid: int, seed: int) -> None:
+    def __init__(
+        self, program: Program, pid: int, seed: int, clock: HostClock
+    ) -> None:
         self.program = program
+        self.clock = clock
         self.process = Process(pid, program.pid)
         self.tasks = [Task(self, self.process, 0, pid)]
         self.operation = 0

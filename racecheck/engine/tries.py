@@ -24,7 +24,11 @@ _STRUCTURES: Final = {"ppoll": 2, "select": 4, "pselect6": 4, "epoll_pwait2": 3}
 _OPTIONS: Final = {"wait4": 2, "waitid": 3}
 _SETS: Final = ("select", "pselect6")
 
-NAMES: Final = frozenset({*_MILLISECONDS, *_STRUCTURES, *_OPTIONS})
+TIMED: Final = frozenset({*_MILLISECONDS, *_STRUCTURES})
+"""Calls that can have a timeout."""
+
+NAMES: Final = TIMED | frozenset(_OPTIONS)
+"""All calls that are made in this way."""
 
 _WORD_BITS: Final = 64
 _BELOW_STACK: Final = 1024
