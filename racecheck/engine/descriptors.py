@@ -40,6 +40,15 @@ class Descriptors:
         else:
             self._closing.discard(number)
 
+    def copy(self) -> Descriptors:
+        """Return the table that a forked process starts with."""
+        other = Descriptors()
+        other._files = dict(self._files)
+        other._closing = set(self._closing)
+        for file in other._files.values():
+            file.shared = True
+        return other
+
     def close(self, first: int, last: int | None = None) -> list[OpenFile]:
         """Forget one descriptor or a range; return the files that were closed."""
         if last is None or last == first:

@@ -7,23 +7,32 @@ steps were taken, and equal schedules of them would no longer give equal executi
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # struct linux_dirent64 (getdents64(2)): inode, offset, length, type, then the name.
 _HEAD = struct.Struct("=QqHB")
 
 
-def in_order(data: bytes) -> bytes:
+def in_order(data: bytes, number: Callable[[bytes], int]) -> bytes:
     """Return the records of a listing sorted by name.
 
     Each place keeps its offset, since a later call goes on from the last one.
+
+    Args:
+        data: The records.
+        number: Gives the inode number to show for a name.
     """
     records = []
     offsets = []
     position = 0
     while position < len(data):
-        inode, offset, length, kind = _HEAD.unpack_from(data, position)
+        _, offset, length, kind = _HEAD.unpack_from(data, position)
         body = data[position + _HEAD.size : position + length]
-        records.append((body.split(b"\0", 1)[0], inode, length, kind, body))
+        name = body.split(b"\0", 1)[0]
+        records.append((name, number(name), length, kind, body))
         offsets.append(offset)
         position += length
     records.sort(key=lambda record: record[0])

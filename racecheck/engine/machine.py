@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Final, Self
 from racecheck.engine.sandbox import Sandbox
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
-from racecheck.errors import CannotRunError
+from racecheck.engine.zygote import Zygote
+from racecheck.errors import CannotRunError, EngineError
 from racecheck.footprint import Resolver
+from racecheck.kernel.memory import Memory
 from racecheck.kernel.probe import probe
 from racecheck.kernel.registers import registers
 from racecheck.kernel.rows import table
 from racecheck.kernel.seccomp import Filter
+from racecheck.kernel.vdso import VDSO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
     from racecheck.footprint import Names
+    from racecheck.model import Program
 
 _X32: Final = 0x40000000
-_MAX_SLEEP_S: Final = 10.0
 
 
 class Machine:
@@ -35,12 +39,20 @@ class Machine:
         table: The call table of this processor.
         filter: The filter that actors run under.
         resolver: Walks paths for all executions.
-        watchdog: Ends actors that do not come back.
+        watchdog: Looks after tasks that do not come back.
+        max_sleep_s: Real time to wait for tasks that sleep in the kernel.
+        vdso: Where the clock functions are, or None if they cannot be replaced.
         foreign_calls: Numbers from here on are another call table's.
     """
 
-    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0) -> None:
+    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0, max_sleep_s: float = 5.0) -> None:
         """Set up, and make the sandbox.
+
+        Args:
+            workdir: Where to make the sandbox, or None for the default.
+            max_cpu_s: Processor time of a task between two of its stops.
+            max_sleep_s: Real time to wait for tasks that sleep in the kernel where
+                nobody else can go on.
 
         Raises:
             CannotRunError: This system or this processor cannot be served.
@@ -65,7 +77,12 @@ class Machine:
         probe(self.filter)
         self.sandbox = Sandbox(workdir)
         self.resolver = Resolver(str(self.sandbox.root))
-        self.watchdog = Watchdog(max_cpu_s=max_cpu_s, max_sleep_s=_MAX_SLEEP_S)
+        self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
+        self.max_sleep_s = max_sleep_s
+        self._zygote: Zygote | None = None
+        memory = Memory(os.getpid())
+        self.vdso = VDSO.find(os.getpid(), memory)
+        memory.close()
 
     def __enter__(self) -> Self:
         self.watchdog.__enter__()
@@ -78,16 +95,30 @@ class Machine:
         trace: TracebackType | None,
     ) -> None:
         self.watchdog.__exit__(kind, error, trace)
+        if self._zygote is not None:
+            self._zygote.close()
         self.sandbox.remove()
 
     def view(self, names: Names) -> BoxView:
         """Return a view of the box for one execution."""
         return BoxView(self.sandbox, names, self.resolver)
 
-    def settle(self) -> None:
-        """Give the process the environment that actors inherit, and make forks cheap.
+    @property
+    def zygote(self) -> Zygote:
+        """The process that forks actors.
 
-        To be called once the scenario is loaded, in a process that does nothing else.
+        Raises:
+            EngineError: `serve` was not called.
+        """
+        if self._zygote is None:
+            raise EngineError("the machine has no programs to serve")
+        return self._zygote
+
+    def serve(self, programs: Sequence[Program]) -> None:
+        """Get ready to fork actors that run these programs.
+
+        To be called once the scenario is loaded, in a process that does nothing else:
+        it gets the environment that actors inherit.
         """
         home = str(self.sandbox.home)
         os.environ.update(
@@ -103,3 +134,6 @@ class Machine:
         )
         gc.collect()
         gc.freeze()
+        if self._zygote is not None:
+            self._zygote.close()
+        self._zygote = Zygote(programs, self.sandbox, self.filter)

@@ -134,8 +134,7 @@ def resolve(
         walks.append(walk)
         pending.inside = pending.inside or walk.inside
         if walk.escaped and walk.error == 0 and _would_change(call, argument):
-            device = os.path.realpath(walk.escaped) in _DEVICES  # noqa: PTH  hot path
-            if not (device and row.kind is Kind.OPEN):
+            if not _is_allowed(row.kind, os.path.realpath(walk.escaped)):
                 pending.escape = path
     for argument in _FILES:
         if row.index(argument) is None:
@@ -182,6 +181,14 @@ def _would_change(call: Call, argument: str) -> bool:
         # A second name inside for a file outside would let writes through.
         return True
     return kind in _CHANGING
+
+
+def _is_allowed(kind: Kind, path: str) -> bool:
+    """Say whether a path outside the sandbox may be written to all the same."""
+    if path in _DEVICES:
+        return kind is Kind.OPEN
+    # Named semaphores, which the C library keeps as files; see sem_overview(7).
+    return path.startswith("/dev/shm/sem.")
 
 
 def _base(process: int, dirfd: int) -> str:

@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.listing import in_order
+from racecheck.engine.times import FileTimes, number
 from racecheck.errors import EngineError
 from racecheck.footprint import OpenFile
 from racecheck.kernel import ptrace
@@ -17,8 +18,9 @@ from racecheck.model import Fault, FaultKind, Kind, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from racecheck.engine.clock import Clock
     from racecheck.engine.pending import Pending
-    from racecheck.engine.tracee import Tracee
+    from racecheck.engine.task import Task
     from racecheck.footprint import Names
     from racecheck.kernel.registers import Registers
 
@@ -54,64 +56,71 @@ class Performer:
         self,
         registers: Registers,
         names: Names,
-        wait: Callable[[Tracee], int],
+        clock: Clock,
+        wait: Callable[[Task], int],
     ) -> None:
         """Serve one execution.
 
         Args:
             registers: Registers of this machine.
             names: Names of the inodes, to which calls that create add.
+            clock: What time it is for the files.
             wait: Waits for an actor and returns its status, as `waitpid` does.
         """
         self._registers = registers
         self._names = names
+        self._clock = clock
+        self._times = FileTimes()
         self._wait = wait
 
-    def perform(self, tracee: Tracee, pending: Pending, fault: Fault | None) -> Done:
+    def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
         if fault is not None and fault.kind is FaultKind.ERRNO:
             number = getattr(errno, fault.errno)
-            self._registers.skip(tracee.pid, -number)
+            self._registers.skip(task.tid, -number)
             return Done(-number, {})
         edits = self._edits(pending, fault)
         if edits:
-            self._registers.edit(tracee.pid, edits)
-        ptrace.resume_to_exit(tracee.pid)
-        died = self._reach_exit(tracee)
+            self._registers.edit(task.tid, edits)
+        ptrace.resume_to_exit(task.tid)
+        died = self._reach_exit(task)
         if died is not None:
             return Done(-errno.EINTR, {}, died=died)
-        result = ptrace.result(tracee.pid)
+        result = ptrace.result(task.tid)
         call = pending.call
         restore = {index: call.raw[index] for index in edits}
         if fault is None and restore and result in (-errno.EAGAIN, -errno.EACCES):
             # A lost try at a lock: the actor enters the same call again and waits there.
-            self._registers.restart(tracee.pid, tracee.number, restore)
+            self._registers.restart(task.tid, task.number, restore)
             return Done(result, {}, blocked=True)
         if restore:
-            self._registers.finish(tracee.pid, result, restore)
+            self._registers.finish(task.tid, result, restore)
         given: dict[str, Value] = {}
         if result >= 0:
             if call.row.kind is Kind.LISTING and result:
-                self._sort(tracee, pending, result)
-            given = outputs(call, result, tracee.memory)
-            self._apply(tracee, pending, result)
+                self._sort(task, pending, result)
+            given = outputs(call, result, task.process.memory)
+            self._apply(task, pending, result)
+            self._times.apply(pending, self._names, result, self._clock.realtime_ns)
+            if call.row.kind is Kind.STAT:
+                self._times.put(pending, task.process.memory)
         return Done(result, given)
 
-    def _reach_exit(self, tracee: Tracee) -> int | None:
+    def _reach_exit(self, task: Task) -> int | None:
         """Wait for the exit stop; return the wait status if the actor ended first."""
         while True:
-            status = self._wait(tracee)
+            status = self._wait(task)
             if not os.WIFSTOPPED(status):
                 return status
             if os.WSTOPSIG(status) == ptrace.SYSCALL_STOP:
                 return None
             if status >> 16 == ptrace.EVENT_EXEC:
-                tracee.executed()
-                ptrace.resume_to_exit(tracee.pid)
+                task.process.executed()
+                ptrace.resume_to_exit(task.tid)
             elif status >> 16 == ptrace.EVENT_SECCOMP:
-                raise EngineError(f"{tracee.name} made a call inside a call")
+                raise EngineError(f"{task.name} made a call inside a call")
             else:
-                ptrace.resume_to_exit(tracee.pid, os.WSTOPSIG(status))
+                ptrace.resume_to_exit(task.tid, os.WSTOPSIG(status))
 
     def _edits(self, pending: Pending, fault: Fault | None) -> dict[int, int]:
         """Return the arguments to change at the entry: locks are tried, writes cut."""
@@ -128,39 +137,45 @@ class Performer:
             return {1: call.raw[1] - 1}
         return {}
 
-    @staticmethod
-    def _sort(tracee: Tracee, pending: Pending, length: int) -> None:
+    def _sort(self, task: Task, pending: Pending, length: int) -> None:
         if pending.call.row.name != "getdents64":
             return
+        memory = task.process.memory
         address = pending.call.raw[1]
-        data = tracee.memory.read(address, length)
-        ordered = in_order(data)
-        if ordered != data:
-            tracee.memory.write(address, ordered)
+        folder = f"/proc/{task.process.pid}/fd/{pending.call.number('fd')}"
 
-    def _apply(self, tracee: Tracee, pending: Pending, result: int) -> None:
+        def inode(name: bytes) -> int:
+            try:
+                found = self._names.find(os.lstat(os.fsencode(f"{folder}/") + name))
+            except OSError:
+                found = None
+            return number(found or os.fsdecode(name))
+
+        memory.write(address, in_order(memory.read(address, length), inode))
+
+    def _apply(self, task: Task, pending: Pending, result: int) -> None:
         """Keep names and descriptors true to what a successful call has done."""
         call = pending.call
         kind = call.row.kind
         files = pending.files or {}
         if kind is Kind.OPEN:
-            self._opened(tracee, pending, result)
+            self._opened(task, pending, result)
         elif kind in (Kind.MKDIR, Kind.MKNOD, Kind.SYMLINK):
             walk = pending.walks[-1]
-            self._names.add(os.lstat(walk.location), self._creation(tracee))
+            self._names.add(os.lstat(walk.location), self._creation(task))
         elif kind is Kind.CLOSE:
-            self._closed(tracee, pending)
+            self._closed(task, pending)
         elif kind is Kind.DUP:
             file = files.get("oldfd")
             if call.row.index("newfd") is not None and result != call.number("oldfd"):
-                tracee.descriptors.close(result)
+                task.process.descriptors.close(result)
             if file is not None:
                 closing = False
                 if call.row.name == "dup3":
                     closing = bool(call.number("flags") & os.O_CLOEXEC)
                 elif call.row.name == "fcntl":
                     closing = call.raw[1] == _F_DUPFD_CLOEXEC
-                tracee.descriptors.add(result, file, close_on_exec=closing)
+                task.process.descriptors.add(result, file, close_on_exec=closing)
         elif kind in (Kind.FLOCK, Kind.LOCK):
             if "fd" in files:
                 files["fd"].locked = True
@@ -171,48 +186,48 @@ class Performer:
                 wanted = call.raw[1] == _FIOCLEX
             else:
                 return
-            tracee.descriptors.close_on_exec(call.number("fd"), wanted=wanted)
+            task.process.descriptors.close_on_exec(call.number("fd"), wanted=wanted)
 
-    def _opened(self, tracee: Tracee, pending: Pending, result: int) -> None:
+    def _opened(self, task: Task, pending: Pending, result: int) -> None:
         walk = pending.walks[0]
         name = walk.target
         if name is None:
-            status = os.stat(f"/proc/{tracee.pid}/fd/{result}")  # noqa: PTH116
+            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")  # noqa: PTH116
             name = self._names.find(status)
             if walk.parent is not None and (walk.status is None or name is None):
                 # It was not there, so this step made it; a name that its number has
                 # is that of an inode that is gone.
-                name = self._creation(tracee)
+                name = self._creation(task)
                 self._names.add(status, name)
         elif pending.call.number("flags") & os.O_TMPFILE == os.O_TMPFILE:
-            name = self._creation(tracee)
-            status = os.stat(f"/proc/{tracee.pid}/fd/{result}")  # noqa: PTH116
+            name = self._creation(task)
+            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")  # noqa: PTH116
             self._names.add(status, name)
         if name is None:
             return
         flags = pending.call.number("flags")
         path = pending.args.get("path")
-        file = OpenFile(self._creation(tracee), name, str(path), flags)
-        tracee.descriptors.add(
+        file = OpenFile(self._creation(task), name, str(path), flags)
+        task.process.descriptors.add(
             result, file, close_on_exec=bool(flags & os.O_CLOEXEC)
         )
 
     @staticmethod
-    def _closed(tracee: Tracee, pending: Pending) -> None:
+    def _closed(task: Task, pending: Pending) -> None:
         call = pending.call
         first = call.number("fd")
         if call.row.index("last") is None:
-            tracee.descriptors.close(first)
+            task.process.descriptors.close(first)
             return
         last = call.number("last") & 0xFFFFFFFF
         if call.number("flags") & _CLOSE_RANGE_CLOEXEC:
-            for number in tracee.descriptors.numbers():
+            for number in task.process.descriptors.numbers():
                 if first <= number <= last:
-                    tracee.descriptors.close_on_exec(number, wanted=True)
+                    task.process.descriptors.close_on_exec(number, wanted=True)
         else:
-            tracee.descriptors.close(first, last)
+            task.process.descriptors.close(first, last)
 
     @staticmethod
-    def _creation(tracee: Tracee) -> str:
+    def _creation(task: Task) -> str:
         """Return the name of what the pending step creates."""
-        return f"{tracee.name}#{tracee.steps}"
+        return f"{task.actor.name}#{task.actor.steps}"

@@ -1,25 +1,34 @@
-"""Calls that racecheck answers itself: process ids, signals, random bytes.
+"""Calls that racecheck answers itself: ids, signals, random bytes, clocks, alarms.
 
-None of them is a step: what they answer does not depend on other actors.
+None of them is a step: what they answer does not depend on the order of steps.
 """
 
 from __future__ import annotations
 
 import errno
+import signal
+import struct
 from typing import TYPE_CHECKING, Final
 
+from racecheck.kernel.deadlines import deadline, interval
 from racecheck.kernel.rows import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from racecheck.engine.tracee import Tracee
+    from racecheck.engine.task import Actor, Process, Task
+    from racecheck.engine.tries import Ids
     from racecheck.kernel.registers import Registers
     from racecheck.kernel.rows import Silent
 
 _PARENT: Final = 1
 _LARGEST_RANDOM: Final = 1 << 20
+_SECOND: Final = 1_000_000_000
+_ITIMER_REAL: Final = 0
 
+# struct timespec, struct timeval and struct itimerval of 64-bit machines.
+_PAIR = struct.Struct("=qq")
+_INTERVAL = struct.Struct("=qqqq")
 
 class Services:
     """Answers for the actors of one execution."""
@@ -27,73 +36,136 @@ class Services:
     def __init__(
         self,
         registers: Registers,
-        tracees: Sequence[Tracee],
-        uncontrolled: Callable[[str], None],
+        actors: Sequence[Actor],
+        ids: Ids,
+        note: Callable[[str], None],
+        send: Callable[[Process, int], None],
     ) -> None:
         self._registers = registers
-        self._tracees = tracees
-        self._uncontrolled = uncontrolled
+        self._actors = actors
+        self._ids = ids
+        self._note = note
+        self._send = send
 
-    def serve(self, tracee: Tracee, silent: Silent, raw: Sequence[int]) -> None:
+    def serve(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         """Answer a call at its entry stop, or prepare it for the kernel's answer."""
         service = silent.service
         skip = self._registers.skip
-        if service in (Service.PID, Service.TID):
-            skip(tracee.pid, tracee.program.pid)
+        if service is Service.PID:
+            skip(task.tid, task.process.shown)
+        elif service is Service.TID:
+            skip(task.tid, self._ids.shown(task.tid))
         elif service is Service.PPID:
-            skip(tracee.pid, _PARENT)
+            parent = task.process.parent
+            skip(task.tid, parent.shown if parent else _PARENT)
         elif service is Service.RANDOM:
-            length = min(raw[1], _LARGEST_RANDOM)
-            try:
-                tracee.memory.write(raw[0], tracee.random(length))
-            except OSError:
-                skip(tracee.pid, -errno.EFAULT)
-            else:
-                skip(tracee.pid, length)
-        elif service is Service.SPAWN:
-            if silent.name == "clone3":
-                # glibc falls back to clone, which then says what is wanted.
-                skip(tracee.pid, -errno.ENOSYS)
-                return
-            self._uncontrolled(f"{silent.name}: {tracee.name} starts a second task")
-            skip(tracee.pid, -errno.EAGAIN)
+            self._random(task, raw)
+        elif service is Service.CLOCK:
+            self._time(task, silent, raw)
+        elif service is Service.ALARM:
+            self._alarm(task, silent, raw)
         else:
-            self._signal(tracee, silent, raw)
+            self._signal(task, silent, raw)
 
-    def _signal(self, tracee: Tracee, silent: Silent, raw: Sequence[int]) -> None:
-        """Translate the process ids of a signal; no signal leaves the scenario."""
+    def _random(self, task: Task, raw: Sequence[int]) -> None:
+        length = min(raw[1], _LARGEST_RANDOM)
+        self._give(task, raw[0], task.actor.random(length), length)
+
+    def _give(self, task: Task, address: int, data: bytes, result: int) -> None:
+        try:
+            if address:
+                task.process.memory.write(address, data)
+        except OSError:
+            result = -errno.EFAULT
+        self._registers.skip(task.tid, result)
+
+    # --- time -------------------------------------------------------------------------
+
+    def _time(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
+        clock = task.actor.clock
+        if silent.name == "time":
+            seconds = clock.realtime_ns // _SECOND
+            self._give(task, raw[0], struct.pack("=q", seconds), seconds)
+        elif silent.name == "gettimeofday":
+            now = clock.realtime_ns
+            pair = _PAIR.pack(now // _SECOND, now % _SECOND // 1000)
+            self._give(task, raw[0], pair, 0)
+        else:
+            shown = clock.read(raw[0] & 0xFFFFFFFF)
+            if shown is not None:
+                pair = _PAIR.pack(shown // _SECOND, shown % _SECOND)
+                self._give(task, raw[1], pair, 0)
+
+    def _alarm(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
+        process = task.process
+        now = task.actor.clock.monotonic_ns
+        left = max(process.alarm_ns - now, 1) if process.alarm_ns is not None else 0
+        if silent.name == "alarm":
+            seconds = raw[0] & 0xFFFFFFFF
+            process.alarm_ns = now + seconds * _SECOND if seconds else None
+            process.alarm_every_ns = 0
+            self._registers.skip(task.tid, -(-left // _SECOND))
+            return
+        if raw[0] & 0xFFFFFFFF != _ITIMER_REAL:
+            # The others count processor time, which is real.
+            return
+        old = _INTERVAL.pack(*_split(process.alarm_every_ns), *_split(left))
+        if silent.name == "getitimer":
+            self._give(task, raw[1], old, 0)
+            return
+        memory = task.process.memory
+        try:
+            first = deadline(silent.name, raw, memory, task.actor.clock)
+            every = interval(silent.name, raw, memory)
+        except OSError as error:
+            self._registers.skip(task.tid, -(error.errno or errno.EINVAL))
+            return
+        process.alarm_ns, process.alarm_every_ns = first, every
+        self._give(task, raw[2], old, 0)
+
+    # --- signals ----------------------------------------------------------------------
+
+    def _signal(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
+        """Translate the ids of a signal; none leaves the actor that sends it."""
+        number = self._signal_number(silent, raw)
         changes = {}
         for index, name in enumerate(silent.args):
             if name not in ("pid", "tid"):
                 continue
-            wanted = raw[index] & 0xFFFFFFFF
-            if wanted in (0, tracee.program.pid, tracee.pid):
-                changes[index] = 0 if wanted == 0 else tracee.pid
+            wanted = ((raw[index] & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+            if wanted == 0:
                 continue
-            number = self._signal_number(silent, raw)
-            target = self._find(tracee, wanted)
-            if number:
-                self._uncontrolled(
-                    f"{silent.name}: {tracee.name} sends signal {number} to "
-                    + (target.name if target else f"process {wanted}")
+            target = self._find(task, abs(wanted)) if wanted != -1 else None
+            own = target is not None and target.actor is task.actor
+            if number and not own:
+                self._note(
+                    f"{silent.name}: {task.name} sends {_signal_name(number)} to "
+                    f"process {wanted}"
                 )
-            if target is None or number:
-                # A process id that nobody has is that of a process that is gone.
+            if target is None or (number and not own):
+                # An id that nobody has is that of a process that is gone.
                 refused = errno.ESRCH if target is None else errno.EPERM
-                self._registers.skip(tracee.pid, -refused)
+                self._registers.skip(task.tid, -refused)
                 return
-            changes[index] = target.pid
+            if number and silent.name == "kill" and target.process is not task.process:
+                self._registers.skip(task.tid, 0)
+                self._send(target.process, number)
+                return
+            real = target.tid if name == "tid" else target.process.pid
+            changes[index] = real if wanted > 0 else -real
         if changes:
-            self._registers.edit(tracee.pid, changes)
+            self._registers.edit(task.tid, changes)
 
-    def _find(self, tracee: Tracee, wanted: int) -> Tracee | None:
-        for other in self._tracees:
-            if (
-                other.end is None
-                and other.program.pid == wanted
-                and other.program.host == tracee.program.host
-            ):
-                return other
+    def _find(self, task: Task, wanted: int) -> Task | None:
+        """Return a live task on the same host that has an id; its own actor's first."""
+        others = [each for each in self._actors if each is not task.actor]
+        for actor in (task.actor, *others):
+            if actor.program.host != task.actor.program.host:
+                continue
+            for other in actor.tasks:
+                ids = (self._ids.shown(other.tid), other.process.shown, other.tid)
+                if not other.ended and wanted in ids:
+                    return other
         return None
 
     @staticmethod
@@ -101,3 +173,14 @@ class Services:
         if "signal" not in silent.args:
             return 0
         return raw[silent.args.index("signal")] & 0xFFFFFFFF
+
+
+def _split(nanoseconds: int) -> tuple[int, int]:
+    return nanoseconds // _SECOND, nanoseconds % _SECOND // 1000
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,45 +1,50 @@
-"""Ends actors that neither stop nor end, so that every execution ends."""
+"""Looks after tasks that neither stop nor end, so that every execution ends."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from typing import TYPE_CHECKING, Final, Self
 
+from racecheck.kernel import ptrace
+
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-    from racecheck.engine.tracee import Tracee
+    from racecheck.engine.task import Task
 
-_PERIOD_S: Final = 0.25
+_PERIOD_S: Final = 0.005
+_STAT: Final = 2048
 
 
 class Watchdog:
-    """Looks at the running actor a few times a second.
+    """Looks at the running task some hundred times a second.
 
     The tracer waits without a limit, which costs nothing while all is well. A timer
-    interrupts it, and an actor that has used up its time is killed, so that the tracer
-    learns of it as it does of any end.
+    interrupts it. A task that has used up its time is killed, and one that is found
+    asleep in the kernel is made to stop, so that the tracer learns of both as it does
+    of any event.
 
     Attributes:
         reason: Why the watchdog killed an actor, or empty.
+        interrupted: Task that was made to stop in its sleep, or 0.
     """
 
-    def __init__(self, *, max_cpu_s: float, max_sleep_s: float) -> None:
-        """Set the limits.
+    def __init__(self, *, max_cpu_s: float) -> None:
+        """Set the limit.
 
         Args:
-            max_cpu_s: Processor time of an actor between two of its stops.
-            max_sleep_s: Time that an actor may sleep in the kernel between them.
+            max_cpu_s: Processor time of a task between two of its stops.
         """
         self.reason = ""
+        self.interrupted = 0
         self._max_cpu_s = max_cpu_s
-        self._max_sleep_s = max_sleep_s
-        self._running: Tracee | None = None
+        self._running: Task | None = None
         self._segment = 0
         self._seen = -1
         self._cpu_s = 0.0
-        self._ticks = 0
+        self._asleep = ""
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self) -> Self:
@@ -56,44 +61,71 @@ class Watchdog:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
-    def runs(self, tracee: Tracee) -> None:
-        """Take note that an actor has been let go."""
-        self._running = tracee
+    def runs(self, task: Task) -> None:
+        """Take note that a task is waited for."""
+        self._running = task
         self._segment += 1
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        tracee = self._running
-        if tracee is None or tracee.end is not None:
+        task = self._running
+        if task is None or task.ended:
             return
-        found = self._cpu(tracee.pid)
+        if self._seen != self._segment:
+            # It was another task, or an earlier run of it, at the last look.
+            self._seen, self._asleep, self._cpu_s = self._segment, "", -1.0
+            return
+        found = _state(task.process.pid, task.tid)
         if found is None:
             return
-        state, cpu_s = found
-        if self._seen != self._segment:
-            self._seen, self._cpu_s, self._ticks = self._segment, cpu_s, 0
-            return
-        if state in "tT":
-            return
-        self._ticks += 1
-        if cpu_s - self._cpu_s > self._max_cpu_s:
-            self.reason = (
-                f"{tracee.name} ran for {self._max_cpu_s:g} s without a call"
-            )
-        elif self._ticks * _PERIOD_S - (cpu_s - self._cpu_s) > self._max_sleep_s:
-            self.reason = (
-                f"{tracee.name} slept in the kernel for {self._max_sleep_s:g} s"
-            )
+        state, ticks = found
+        if self._cpu_s < 0:
+            self._cpu_s = ticks * self._tick_s
+        if ticks * self._tick_s - self._cpu_s > self._max_cpu_s:
+            self.reason = f"{task.name} ran for {self._max_cpu_s:g} s without a call"
+            # Killing is all that may happen here: an exception could come between the
+            # end of a wait and the note of what it returned.
+            task.actor.kill()
+        elif state == "S" and (asleep := _sleep(task.process.pid, task.tid)):
+            if asleep == self._asleep and not self.interrupted:
+                with contextlib.suppress(OSError):
+                    self.interrupted = task.tid
+                    ptrace.interrupt(task.tid)
+            self._asleep = asleep
         else:
-            return
-        # Killing is all that may happen here: an exception could come between the end
-        # of a wait and the note of what it returned.
-        tracee.kill()
+            self._asleep = ""
 
-    def _cpu(self, pid: int) -> tuple[str, float] | None:
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  in a handler
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            return None
-        return fields[0].decode(), (int(fields[11]) + int(fields[12])) * self._tick_s
+
+def _state(pid: int, tid: int) -> tuple[str, int] | None:
+    """Return the state letter of a task and its processor time in ticks."""
+    data = _read(f"/proc/{pid}/task/{tid}/stat")
+    fields = data.rpartition(b")")[2].split()
+    if len(fields) < 13:
+        return None
+    return fields[0].decode(), int(fields[11]) + int(fields[12])
+
+
+def _sleep(pid: int, tid: int) -> str:
+    """Return what a task sleeps in, and how often it has run; empty if it runs.
+
+    The state letter alone is not to be trusted: a task that is about to find its
+    condition true has it as well. Its file `syscall` says `running` then.
+    """
+    call = _read(f"/proc/{pid}/task/{tid}/syscall")
+    if not call or call.startswith(b"running"):
+        return ""
+    runs = _read(f"/proc/{pid}/task/{tid}/schedstat").split()
+    return f"{call!r} {runs[2:3]}"
+
+
+def _read(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, _STAT)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -49,7 +49,7 @@ class Runner:
         sandbox.keep_as_initial()
         self.programs = scenario.programs(sandbox.box, state)
         self._judge = Judge(scenario.invariants)
-        machine.settle()
+        machine.serve(self.programs)
 
     @property
     def actors(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class Runner:
         verdict, reason = self._judge.verdict()
         if execution.waiting:
             waiting = " and ".join(execution.waiting)
-            return _Judged(Verdict.DEADLOCKED, f"{waiting} wait for locks for ever")
+            return _Judged(Verdict.DEADLOCKED, f"waiting for ever: {waiting}")
         if verdict is Verdict.VIOLATED:
             return _Judged(verdict, execution.stuck or reason)
         if execution.uncontrolled:

@@ -20,6 +20,7 @@ _ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void
 CONT: Final = 7
 SYSCALL: Final = 24
 SEIZE: Final = 0x4206
+INTERRUPT: Final = 0x4207
 LISTEN: Final = 0x4208
 GETEVENTMSG: Final = 0x4201
 GET_SYSCALL_INFO: Final = 0x420E
@@ -30,6 +31,7 @@ OPTIONS: Final = (
     | 0x4  # TRACEVFORK
     | 0x8  # TRACECLONE
     | 0x10  # TRACEEXEC
+    | 0x20  # TRACEVFORKDONE
     | 0x80  # TRACESECCOMP
     | 0x100000  # EXITKILL: no actor outlives the tracer, however that dies
 )
@@ -41,6 +43,7 @@ EVENT_FORK: Final = 1
 EVENT_VFORK: Final = 2
 EVENT_CLONE: Final = 3
 EVENT_EXEC: Final = 4
+EVENT_VFORK_DONE: Final = 5
 EVENT_SECCOMP: Final = 7
 EVENT_STOP: Final = 128
 SYSCALL_STOP: Final = 0x85
@@ -63,9 +66,11 @@ class Entry(NamedTuple):
 
 # struct ptrace_syscall_info, 5.3 and later: op, padding, arch, ip, sp, then a union of
 # which the longest member is number, six arguments and the filter's data.
+_libc.syscall.restype = ctypes.c_long
 _INFO = ctypes.create_string_buffer(88)
 _INFO_ADDRESS = ctypes.cast(_INFO, ctypes.c_void_p)
 _ENTRY = struct.Struct("=B3xI16xQ6Q")
+_POINTER = struct.Struct("=Q")
 _EXIT = struct.Struct("=B23xq")
 _entry_from = _ENTRY.unpack_from
 _exit_from = _EXIT.unpack_from
@@ -107,6 +112,11 @@ def listen(tid: int) -> None:
     _request(LISTEN, tid, 0, 0)
 
 
+def interrupt(tid: int) -> None:
+    """Make a running or sleeping task stop with EVENT_STOP."""
+    _request(INTERRUPT, tid, 0, 0)
+
+
 def event_message(tid: int) -> int:
     """Return the value that goes with the event a task stopped for."""
     value = ctypes.c_ulong()
@@ -127,6 +137,26 @@ def result(tid: int) -> int:
     if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
         _raise()
     value: int = _exit_from(_INFO)[1]
+    return value
+
+
+def stack(tid: int) -> int:
+    """Return the stack pointer of a task at an entry or exit stop."""
+    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+        _raise()
+    value: int = _POINTER.unpack_from(_INFO, 16)[0]
+    return value
+
+
+def system_call(number: int, *args: int) -> int:
+    """Make a system call for which `os` has no function.
+
+    Raises:
+        OSError: It failed.
+    """
+    value: int = _libc.syscall(number, *args)
+    if value == -1:
+        _raise()
     return value
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MASK = (1 << 64) - 1
+_ERESTARTSYS: Final = 512
+"""What the kernel itself gives an interrupted call, to decide on its repetition."""
 
 
 class Registers(Protocol):
@@ -48,6 +50,15 @@ class Registers(Protocol):
             number: Number of the call.
             args: Arguments to change first, by their index.
         """
+        ...
+
+
+    def replace(self, tid: int, number: int) -> None:
+        """At an entry stop: make another call instead."""
+        ...
+
+    def interrupt(self, tid: int, number: int) -> None:
+        """At an exit stop: let call `number` end as one that a signal interrupts."""
         ...
 
 
@@ -105,6 +116,20 @@ class X8664:
         self._values[self._RIP] -= 2  # the length of `syscall`
         for index, value in args.items():
             self._values[self._ARGS[index]] = value & _MASK
+        self._set(tid)
+
+
+    def replace(self, tid: int, number: int) -> None:
+        """See `Registers.replace`."""
+        self._get(tid)
+        self._values[self._ORIG_RAX] = number
+        self._set(tid)
+
+    def interrupt(self, tid: int, number: int) -> None:
+        """See `Registers.interrupt`."""
+        self._get(tid)
+        self._values[self._ORIG_RAX] = number
+        self._values[self._RAX] = -_ERESTARTSYS & _MASK
         self._set(tid)
 
 
@@ -171,6 +196,19 @@ class AArch64:
         self._values[self._PC] -= 4
         for index, value in args.items():
             self._values[index] = value & _MASK
+        self._set(tid)
+
+
+    def replace(self, tid: int, number: int) -> None:
+        """See `Registers.replace`."""
+        self._number[0] = number
+        self._transfer(tid, self._SETREGSET, self._SYSTEM_CALL, self._number)
+
+    def interrupt(self, tid: int, number: int) -> None:
+        """See `Registers.interrupt`."""
+        self.replace(tid, number)
+        self._get(tid)
+        self._values[0] = -_ERESTARTSYS & _MASK
         self._set(tid)
 
 

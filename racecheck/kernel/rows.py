@@ -1,10 +1,11 @@
 """The call table: what each system call is, and what racecheck does about it.
 
-Every call that a machine has is in exactly one of six places:
+Every call that a machine has is in exactly one of seven places:
 
 - `ROWS`: it names, reads or changes files, so it is a step;
 - `SERVICES`: racecheck answers it itself, and it is no step;
 - `REFUSED`: it would leave racecheck's control, so it fails, and the verdict says so;
+- `WAITS`: it waits for another task or for time, and racecheck waits in its place;
 - `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files;
 - `HARMLESS`: it touches neither files nor what racecheck virtualises.
 
@@ -83,6 +84,8 @@ class Service(StrEnum):
     RANDOM = "random"
     SIGNAL = "signal"
     SPAWN = "spawn"
+    CLOCK = "clock"
+    ALARM = "alarm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +294,13 @@ SERVICES: tuple[Silent, ...] = (
     Silent("rt_tgsigqueueinfo", Service.SIGNAL, ("pid", "tid", "signal", "_")),
     Silent("pidfd_open", Service.SIGNAL, ("pid", "flags")),
     Silent("pidfd_send_signal", Service.SIGNAL, ("fd", "signal", "_", "flags")),
+    # Only programs that pass the vDSO by, or that ask for another clock, get here.
+    Silent("time", Service.CLOCK, ("result",)),
+    Silent("gettimeofday", Service.CLOCK, ("result", "_")),
+    Silent("clock_gettime", Service.CLOCK, ("clock", "result")),
+    Silent("alarm", Service.ALARM, ("seconds",)),
+    Silent("getitimer", Service.ALARM, ("timer", "result")),
+    Silent("setitimer", Service.ALARM, ("timer", "value", "result")),
     Silent("fork", Service.SPAWN),
     Silent("vfork", Service.SPAWN),
     Silent("clone", Service.SPAWN, ("flags", "_", "_", "_", "_")),
@@ -344,17 +354,24 @@ WATCHERS = _words("inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 
 WAITS = _words(
     """
-    wait4 waitid futex futex_wait futex_waitv poll ppoll select pselect6 epoll_wait
-    epoll_wait_old epoll_pwait epoll_pwait2 nanosleep clock_nanosleep pause
-    rt_sigsuspend rt_sigtimedwait restart_syscall
+    wait4 waitid futex poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2
+    nanosleep clock_nanosleep
     """
 )
-"""Calls that wait for another task or for time to pass."""
+"""Calls that wait for another task or for time to pass, and that racecheck waits in."""
+
+SLEEPS = _words(
+    """
+    futex_wait futex_waitv epoll_wait_old pause rt_sigsuspend rt_sigtimedwait
+    restart_syscall
+    """
+)
+"""Calls that wait in the kernel; who is found asleep there is woken to see why."""
 
 CLOCKS = _words(
     """
-    time gettimeofday clock_gettime clock_getres times adjtimex clock_adjtime alarm
-    getitimer setitimer timer_create timer_settime timer_gettime timer_getoverrun
+    clock_getres times adjtimex clock_adjtime
+    timer_create timer_settime timer_gettime timer_getoverrun
     timer_delete timerfd_create timerfd_settime timerfd_gettime sysinfo getrusage
     """
 )
@@ -370,7 +387,7 @@ UNIMPLEMENTED = _words(
 """Calls that have a number, and that all kernels of today answer with ENOSYS."""
 
 HARMLESS = (
-    WAITS
+    SLEEPS
     | CLOCKS
     | UNIMPLEMENTED
     | _words(
@@ -474,6 +491,10 @@ class Table:
             if row.applies(raw):
                 return row
         return None
+
+    def number(self, name: str) -> int:
+        """Return the number of a call that every machine has."""
+        return self._numbers[name]
 
     def name(self, number: int) -> str:
         """Return the name of a call, or `call 999` if it has none here."""

@@ -14,6 +14,8 @@ from racecheck.model.schedule import (
     Schedule,
     SchedulingPoint,
     context_switches,
+    from_lane,
+    lane_of,
 )
 from racecheck.model.scheduler import Scheduler
 from racecheck.model.step import Buffer, Step, Value, show, show_result
@@ -55,6 +57,8 @@ __all__ = [
     "Violation",
     "Write",
     "context_switches",
+    "from_lane",
+    "lane_of",
     "show",
     "show_result",
 ]

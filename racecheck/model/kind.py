@@ -8,8 +8,9 @@ from enum import StrEnum
 class Kind(StrEnum):
     """What a step does.
 
-    `open`, `openat`, `openat2` and `creat` are four calls of one kind. The last four
-    kinds are no system calls on the box: they are the ends that a step can mark.
+    `open`, `openat`, `openat2` and `creat` are four calls of one kind. From `start` on
+    they are no calls on the box: a task is let go for the first time or after a wait,
+    an actor is held up, an operation or an actor ends.
     """
 
     OPEN = "open"
@@ -44,6 +45,9 @@ class Kind(StrEnum):
     GETCWD = "getcwd"
     EXEC = "exec"
     MAP = "map"
+    START = "start"
+    WAKE = "wake"
+    STALL = "stall"
     RETURN = "return"
     EXIT = "exit"
     CRASH = "crash"

@@ -19,6 +19,7 @@ class Program:
         pid: The process id that the actor is shown.
         host: Name of the host whose process ids it shares; two actors on different
             hosts can have one pid.
+        clock_offset_s: How far the clock of its host is ahead, in seconds.
         function: What a Python actor calls.
         arguments: Keyword arguments of the function.
         argv: What a command actor executes.
@@ -34,6 +35,7 @@ class Program:
     role: str
     pid: int
     host: str = ""
+    clock_offset_s: int = 0
     function: Callable[..., object] | None = None
     arguments: Mapping[str, object]
     argv: tuple[str, ...] = ()

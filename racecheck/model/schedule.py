@@ -24,6 +24,8 @@ class FaultKind(StrEnum):
     """The call is not made and fails with `errno`."""
     SHORT = "short"
     """The call transfers `length` bytes at the most."""
+    STALL = "stall"
+    """The actor is held up for `length` seconds of virtual time before its call."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -32,7 +34,8 @@ class Fault(msgspec.Struct, frozen=True):
     Attributes:
         kind: What goes wrong.
         errno: Name of the error, such as `ENOSPC`, for `errno` faults.
-        length: Bytes that are still transferred, for `tear` and `short` faults.
+        length: Bytes that are still transferred, for `tear` and `short` faults; seconds
+            of virtual time, for `stall` faults.
     """
 
     kind: FaultKind
@@ -45,6 +48,8 @@ class Fault(msgspec.Struct, frozen=True):
             return self.errno
         if self.kind is FaultKind.CRASH:
             return "crash"
+        if self.kind is FaultKind.STALL:
+            return f"stall for {self.length} s"
         return f"{self.kind} after {self.length} B"
 
 
@@ -65,7 +70,12 @@ class PlannedFault(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Which actor takes the next step, and the fault it meets there, if any."""
+    """Who takes the next step, and the fault that is met there, if any.
+
+    Attributes:
+        actor: Lane that takes it: the actor's name, or `NAME:2` for its other tasks.
+        fault: The fault.
+    """
 
     actor: str
     fault: Fault | None = None
@@ -75,7 +85,7 @@ class SchedulingPoint(msgspec.Struct, frozen=True):
     """An actor that could go on, and what it is about to do.
 
     Attributes:
-        actor: Name of the actor.
+        actor: Its lane: the actor's name, or `NAME:2` for its other tasks.
         kind: Kind of the pending call.
         call: Name of the pending call.
         size: Bytes that a pending write wants to transfer, else 0.
@@ -101,6 +111,17 @@ class Schedule(msgspec.Struct, frozen=True):
     def context_switches(self) -> int:
         """Count the steps taken by another actor than the step before."""
         return context_switches([decision.actor for decision in self.decisions])
+
+
+def lane_of(actor: str, task: int) -> str:
+    """Return what schedules call a task of an actor; its first has the actor's name."""
+    return f"{actor}:{task}" if task else actor
+
+
+def from_lane(lane: str) -> tuple[str, int]:
+    """Return the actor and the task that a lane stands for."""
+    actor, _, task = lane.partition(":")
+    return actor, int(task or 0)
 
 
 def context_switches(actors: Sequence[str]) -> int:

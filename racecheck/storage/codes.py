@@ -51,6 +51,9 @@ KIND_CODES: Mapping[Kind, int] = {
     Kind.RETURN: 33,
     Kind.EXIT: 34,
     Kind.CRASH: 35,
+    Kind.START: 36,
+    Kind.WAKE: 37,
+    Kind.STALL: 38,
 }
 
 FAULT_CODES: Mapping[FaultKind, int] = {
@@ -58,4 +61,5 @@ FAULT_CODES: Mapping[FaultKind, int] = {
     FaultKind.TEAR: 1,
     FaultKind.ERRNO: 2,
     FaultKind.SHORT: 3,
+    FaultKind.STALL: 4,
 }

@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from racecheck.errors import TokenError
-from racecheck.model import Decision, Fault, FaultKind, Kind, Schedule
+from racecheck.model import (
+    Decision,
+    Fault,
+    FaultKind,
+    Kind,
+    Schedule,
+    from_lane,
+    lane_of,
+)
 from racecheck.storage.codes import FAULT_CODES, KIND_CODES
 from racecheck.storage.digest import DIGEST_SIZE, steps_digest
 from racecheck.storage.envelope import seal, unseal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from racecheck.model import Trace
 
@@ -83,7 +91,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
             scenario=trace.scenario,
             shape=trace.shape,
             seed=trace.schedule.seed,
-            actors=tuple(indices[decision.actor] for decision in decisions),
+            actors=tuple(_lane_number(decision.actor, indices) for decision in decisions),
             kinds=tuple(step.kind for step in trace.steps),
             faults=tuple(
                 (index, decision.fault)
@@ -99,16 +107,12 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             TokenError: The token knows of more actors than there are names.
         """
-        needed = max(self.actors, default=-1) + 1
-        if needed > len(actors):
-            raise TokenError(
-                f"the token has {needed} actors, but {self.scenario!r} has"
-                f" {len(actors)}"
-            )
+        if self.actors and not actors:
+            raise TokenError(f"the token has actors, but {self.scenario!r} has none")
         faults = dict(self.faults)
         decisions = (
-            Decision(actors[actor], faults.get(index))
-            for index, actor in enumerate(self.actors)
+            Decision(_lane(number, actors), faults.get(index))
+            for index, number in enumerate(self.actors)
         )
         return Schedule(self.seed, tuple(decisions))
 
@@ -197,6 +201,19 @@ def check_shape(token: Token, name: str, shape: str) -> None:
             f"the token is of {name!r} with other actors, operations or parameters"
             f" (shape {token.shape}) than it has (shape {shape})"
         )
+
+
+# A lane is a number: that of its actor, and for each further task of that actor as many
+# more as there are actors.
+
+
+def _lane_number(lane: str, indices: Mapping[str, int]) -> int:
+    actor, task = from_lane(lane)
+    return indices[actor] + task * len(indices)
+
+
+def _lane(number: int, actors: Sequence[str]) -> str:
+    return lane_of(actors[number % len(actors)], number // len(actors))
 
 
 def _to_runs(actors: Sequence[int]) -> Iterator[int]:

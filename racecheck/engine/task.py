@@ -1,0 +1,234 @@
+"""Actors as the tracer sees them: their processes, and the tasks of those.
+
+A task is what the kernel schedules: a thread. A process is what threads share: memory
+and descriptors. An actor begins with one task and may start more of both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from racecheck.engine.descriptors import Descriptors
+from racecheck.kernel.memory import Memory
+from racecheck.kernel.vdso import VDSO
+from racecheck.model import Kind, SchedulingPoint, lane_of
+
+if TYPE_CHECKING:
+    from racecheck.engine.actor import Report
+    from racecheck.engine.clock import HostClock
+    from racecheck.engine.pending import Pending
+    from racecheck.engine.waits import Wait
+    from racecheck.model import ActorEnd, Program
+
+_CHILDREN_APART = 1000
+
+
+class Process:
+    """What the threads of one process share.
+
+    Attributes:
+        pid: Its real process id.
+        shown: The process id that it is shown.
+        parent: The process that forked it; None for an actor's first.
+        descriptors: Which of its descriptors lead into the sandbox.
+        clock: Monotonic time that its clock page shows, -1 before it shows any.
+        alarm_ns: Monotonic time at which it gets SIGALRM, or None.
+        alarm_every_ns: Time between alarms, 0 for a single one.
+        ended: Whether it has ended.
+    """
+
+    __slots__ = (
+        "_memory",
+        "alarm_every_ns",
+        "alarm_ns",
+        "clock",
+        "descriptors",
+        "ended",
+        "parent",
+        "pid",
+        "shown",
+        "vdso",
+    )
+
+    def __init__(self, pid: int, shown: int, parent: Process | None = None) -> None:
+        self.pid = pid
+        self.shown = shown
+        self.parent = parent
+        self.descriptors = Descriptors()
+        self.clock = -1
+        self.alarm_ns: int | None = None
+        self.alarm_every_ns = 0
+        self.ended = False
+        self.vdso: VDSO | None = None
+        self._memory: Memory | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """The memory of its present address space."""
+        if self._memory is None:
+            self._memory = Memory(self.pid)
+        return self._memory
+
+    def executed(self) -> None:
+        """Take note of an exec: another address space, some descriptors closed."""
+        self.release()
+        self.descriptors.execute()
+        self.clock = -1
+        self.vdso = VDSO.find(self.pid, self.memory)
+        if self.vdso is not None:
+            self.vdso.patch(self.memory)
+
+    def release(self) -> None:
+        """Give back what the tracer holds of it."""
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+
+class Task:
+    """One thread of an actor.
+
+    Attributes:
+        actor: The actor.
+        process: Its process.
+        index: Which of the actor's tasks it is, in the order of their births.
+        tid: Its real id.
+        lane: What schedules call it.
+        point: The scheduling point it stands at, at the entry of a call.
+        pending: The call it is about to make there.
+        report: The operation it has just ended there.
+        number: Number of the pending call.
+        wait: What it waits for, if it does.
+        born: Whether it has been held since its birth.
+        ended: Whether it has ended.
+        events: Wait statuses that came while somebody else was waited for.
+    """
+
+    __slots__ = (
+        "actor",
+        "born",
+        "ended",
+        "events",
+        "index",
+        "lane",
+        "number",
+        "pending",
+        "point",
+        "process",
+        "report",
+        "tid",
+        "wait",
+    )
+
+    def __init__(self, actor: Actor, process: Process, index: int, tid: int) -> None:
+        self.actor = actor
+        self.process = process
+        self.index = index
+        self.tid = tid
+        self.lane = lane_of(actor.name, index)
+        self.point: SchedulingPoint | None = None
+        self.pending: Pending | None = None
+        self.report: Report | None = None
+        self.number = 0
+        self.wait: Wait | None = None
+        self.born = False
+        self.ended = False
+        self.events: list[int] = []
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.lane
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first thread of its process."""
+        return self.tid == self.process.pid
+
+    def choice(self) -> SchedulingPoint | None:
+        """Return the scheduling point that it could go on from, if it can go on."""
+        if self.ended:
+            return None
+        if self.point is not None:
+            return self.point
+        if self.born:
+            return SchedulingPoint(self.lane, Kind.START, "start")
+        if self.wait is not None and self.wait.is_over():
+            return SchedulingPoint(self.lane, Kind.WAKE, self.wait.call)
+        return None
+
+    def leave_point(self) -> None:
+        """Forget where it stood."""
+        self.point = self.pending = self.report = None
+
+
+class Actor:
+    """One actor, from its fork to its end.
+
+    Attributes:
+        program: What it runs.
+        clock: The clocks that it sees.
+        process: Its first process, whose end is the actor's.
+        tasks: Its tasks, in the order of their births, ended ones included.
+        operation: Index of the operation that it is in.
+        steps: Steps it has taken.
+        first_step: Index of the first step of its operation.
+        faults: Faults injected into its operation.
+        crashed: Whether racecheck has killed it as an injected crash.
+        end: How it ended, once it has.
+    """
+
+    def __init__(
+        self, program: Program, pid: int, seed: int, clock: HostClock
+    ) -> None:
+        self.program = program
+        self.clock = clock
+        self.process = Process(pid, program.pid)
+        self.tasks = [Task(self, self.process, 0, pid)]
+        self.operation = 0
+        self.steps = 0
+        self.first_step: int | None = None
+        self.faults = 0
+        self.crashed = False
+        self.end: ActorEnd | None = None
+        self._stream = f"{seed}/{program.name}"
+        self._random = 0
+        self._shown = program.pid
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.program.name
+
+    def random(self, length: int) -> bytes:
+        """Return the next bytes that `getrandom` gives it: its own, and repeatable."""
+        self._random += 1
+        text = f"{self._stream}/{self._random}"
+        return hashlib.shake_256(text.encode()).digest(length)
+
+    def next_id(self) -> int:
+        """Return the id that its next process or thread is shown."""
+        self._shown += _CHILDREN_APART
+        return self._shown
+
+    def processes(self) -> list[Process]:
+        """Return its processes that have not ended."""
+        found = dict.fromkeys(task.process for task in self.tasks)
+        return [process for process in found if not process.ended]
+
+    def kill(self) -> None:
+        """Send SIGKILL to all its processes; calls not yet made take no effect."""
+        for process in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+
+    def release(self) -> None:
+        """Give back what the tracer holds of it."""
+        for task in self.tasks:
+            task.process.release()
+            task.leave_point()
+            task.wait = None

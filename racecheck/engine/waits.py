@@ -1,0 +1,204 @@
+"""What a task waits for, and how it goes on when that has come.
+
+A waiting task stands at the entry of the call that would block. It can go on when its
+`Wait` is over; which of several does is the scheduler's choice.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from typing import TYPE_CHECKING
+
+from racecheck.kernel.ptrace import system_call
+
+if TYPE_CHECKING:
+    from racecheck.engine.futexes import Futexes
+    from racecheck.engine.task import Process, Task
+    from racecheck.engine.tries import Try
+    from racecheck.kernel.registers import Registers
+    from racecheck.model import SchedulingPoint
+
+_PIDFD_GETFD = 438
+
+
+class Wait:
+    """A wait that time alone can end; the others build on it.
+
+    Attributes:
+        call: Name of the call that waits.
+        deadline_ns: Monotonic virtual time at which it ends by itself, or None.
+        expired: Whether that time has come.
+        restarts: Whether a signal's handler may be followed by the call's repetition.
+    """
+
+    restarts = False
+
+    def __init__(self, call: str, deadline_ns: int | None = None) -> None:
+        self.call = call
+        self.deadline_ns = deadline_ns
+        self.expired = False
+
+    def is_over(self) -> bool:
+        """Say whether the task could go on."""
+        return self.expired
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """Give the call its result; the task is resumed after that."""
+        registers.skip(task.tid, 0)
+
+    def leave(self) -> None:
+        """Take note that the task waits no longer, for whatever reason."""
+
+
+class FutexWait(Wait):
+    """A wait for a wake-up at a futex; see futex(2)."""
+
+    restarts = True
+
+    def __init__(
+        self, call: str, deadline_ns: int | None, futexes: Futexes, key: object
+    ) -> None:
+        super().__init__(call, deadline_ns)
+        self.key = key
+        self.woken = False
+        self._futexes = futexes
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return self.expired or self.woken or self._futexes.has_permit(self)
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """See `Wait.finish`."""
+        if not self.woken and self._futexes.has_permit(self):
+            self._futexes.take_permit(self)
+        elif self.expired and not self.woken:
+            registers.skip(task.tid, -errno.ETIMEDOUT)
+            return
+        registers.skip(task.tid, 0)
+
+    def leave(self) -> None:
+        """See `Wait.leave`."""
+        self._futexes.remove(self)
+
+
+class TryWait(Wait):
+    """A wait for something that only the kernel can say: it is asked again and again.
+
+    The call is made without blocking each time that anything has happened.
+    """
+
+    def __init__(self, call: str, deadline_ns: int | None, attempt: Try) -> None:
+        super().__init__(call, deadline_ns)
+        self._attempt = attempt
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return self.expired or self._attempt.again()
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """See `Wait.finish`."""
+        del task, registers
+        self._attempt.finish(expired=self.expired)
+
+
+class FileWait(Wait):
+    """A wait for a pipe or a socket to have data, or room for it."""
+
+    def __init__(self, call: str, process: Process, descriptor: int, events: int) -> None:
+        super().__init__(call)
+        self._process = process
+        self._descriptor = descriptor
+        self._events = events
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return can_transfer(self._process, self._descriptor, self._events)
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """Let the call be made; it will not block."""
+
+
+class LockWait(Wait):
+    """A wait for a file lock: the task tries again when one has been let go."""
+
+    restarts = True
+
+    def __init__(self, call: str, point: SchedulingPoint) -> None:
+        super().__init__(call)
+        self.point = point
+
+
+class StallWait(Wait):
+    """An injected hold-up before a call."""
+
+    def __init__(self, point: SchedulingPoint, deadline_ns: int) -> None:
+        super().__init__("stall", deadline_ns)
+        self.point = point
+
+    def is_over(self) -> bool:
+        """Never by itself: when its time has come the task is back at its call."""
+        return False
+
+
+class KernelWait(Wait):
+    """A wait that was not foreseen: the task was found asleep in the kernel.
+
+    Whether it is over only shows when the task is let go.
+    """
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return False
+
+
+class VforkWait(Wait):
+    """A wait of the parent until its vfork child has executed a program or ended."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__("vfork")
+        self._task = task
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return bool(self._task.events)
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """Nothing to answer: the event says all."""
+
+
+class Interrupted(Wait):
+    """No wait any more: a signal has ended it, and its handler is to run."""
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return True
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """Nothing to answer: that has been done."""
+
+
+def can_transfer(process: Process, descriptor: int, events: int) -> bool:
+    """Say whether a transfer on a descriptor of a stopped process would not block.
+
+    Where the descriptor cannot be looked at, the kernel is left to say.
+    """
+    try:
+        pidfd = os.pidfd_open(process.pid)
+    except OSError:
+        return True
+    try:
+        copy = system_call(_PIDFD_GETFD, pidfd, descriptor, 0)
+    except OSError:
+        return True
+    finally:
+        os.close(pidfd)
+    try:
+        if not os.get_blocking(copy):
+            return True
+        poll = select.poll()
+        poll.register(copy, events)
+        return bool(poll.poll(0))
+    finally:
+        os.close(copy)

@@ -1,0 +1,404 @@
+"""Time that the tracer sets, and that a process reads without stopping for it.
+
+A C library asks the vDSO for the time, code that the kernel maps into every process;
+see vdso(7). Its functions are replaced by others that read a table in the same pages,
+so that the tracer moves a process's clocks by writing 48 bytes. A fork copies the pages
+as they are, an exec maps fresh ones:
+
+    vdso = VDSO.find(pid, memory)
+    if vdso is not None:
+        vdso.patch(memory)
+        vdso.set_clock(memory, realtime_ns, monotonic_ns)
+
+Clocks of processor time stay what they are. Whoever makes a system call for the time,
+or reads the processor's own counter, does not come by here.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from racecheck.kernel.memory import Memory
+
+# The functions as an assembler lists them, each under the name of the one it replaces.
+# Of the two masks, 0xbf3 has a bit for each clock of the table, and 0x921 for those of
+# them that show real time: REALTIME 0, REALTIME_COARSE 5, REALTIME_ALARM 8 and TAI 11.
+# Other clocks are left to the kernel. Seconds and fraction are moved by one
+# instruction, so that a process stopped at any place never puts halves of two times
+# together. Asked for the state that getrandom keeps, with a length of -1, the answer is
+# that there is none: the system call would succeed and leave out what was asked for.
+
+_X86_64: Final = """\
+__vdso_clock_gettime:
+83 ff 0b                  cmp $11, %edi
+77 28                     ja 2f
+b8 f3 0b 00 00            mov $0xbf3, %eax
+0f a3 f8                  bt %edi, %eax
+73 1e                     jnc 2f
+48 8d 15 aa 00 00 00      lea table(%rip), %rdx
+b8 21 09 00 00            mov $0x921, %eax
+0f a3 f8                  bt %edi, %eax
+72 04                     jc 1f
+48 83 c2 10               add $16, %rdx
+1:
+0f 10 02                  movups (%rdx), %xmm0
+0f 11 06                  movups %xmm0, (%rsi)
+31 c0                     xor %eax, %eax
+c3                        ret
+2:
+b8 e4 00 00 00            mov $228, %eax
+0f 05                     syscall
+c3                        ret
+__vdso_clock_getres:
+83 ff 0b                  cmp $11, %edi
+77 1d                     ja 2f
+b8 f3 0b 00 00            mov $0xbf3, %eax
+0f a3 f8                  bt %edi, %eax
+73 13                     jnc 2f
+31 c0                     xor %eax, %eax
+48 85 f6                  test %rsi, %rsi
+74 0b                     je 1f
+48 89 06                  mov %rax, (%rsi)
+48 c7 46 08 01 00 00 00   movq $1, 8(%rsi)
+1:
+c3                        ret
+2:
+b8 e5 00 00 00            mov $229, %eax
+0f 05                     syscall
+c3                        ret
+__vdso_gettimeofday:
+31 c0                     xor %eax, %eax
+48 85 ff                  test %rdi, %rdi
+74 0a                     je 1f
+0f 10 05 73 00 00 00      movups table+32(%rip), %xmm0
+0f 11 07                  movups %xmm0, (%rdi)
+1:
+48 85 f6                  test %rsi, %rsi
+74 03                     je 2f
+48 89 06                  mov %rax, (%rsi)
+2:
+c3                        ret
+__vdso_time:
+48 8b 05 40 00 00 00      mov table(%rip), %rax
+48 85 ff                  test %rdi, %rdi
+74 03                     je 1f
+48 89 07                  mov %rax, (%rdi)
+1:
+c3                        ret
+__vdso_getrandom:
+49 83 f8 ff               cmp $-1, %r8
+74 08                     je 1f
+b8 3e 01 00 00            mov $318, %eax
+0f 05                     syscall
+c3                        ret
+1:
+48 c7 c0 da ff ff ff      mov $-38, %rax
+c3                        ret
+"""
+
+_AARCH64: Final = """\
+__kernel_clock_gettime:
+71002c1f                  cmp w0, #11
+540001a8                  b.hi 2f
+52817e62                  mov w2, #0xbf3
+1ac02442                  lsr w2, w2, w0
+36000142                  tbz w2, #0, 2f
+10000563                  adr x3, table
+52812422                  mov w2, #0x921
+1ac02442                  lsr w2, w2, w0
+37000042                  tbnz w2, #0, 1f
+91004063                  add x3, x3, #16
+1:
+a9401464                  ldp x4, x5, [x3]
+a9001424                  stp x4, x5, [x1]
+d2800000                  mov x0, #0
+d65f03c0                  ret
+2:
+d2800e28                  mov x8, #113
+d4000001                  svc #0
+d65f03c0                  ret
+__kernel_clock_getres:
+71002c1f                  cmp w0, #11
+54000128                  b.hi 2f
+52817e62                  mov w2, #0xbf3
+1ac02442                  lsr w2, w2, w0
+360000c2                  tbz w2, #0, 2f
+d2800000                  mov x0, #0
+b4000061                  cbz x1, 1f
+d2800022                  mov x2, #1
+a9000820                  stp x0, x2, [x1]
+1:
+d65f03c0                  ret
+2:
+d2800e48                  mov x8, #114
+d4000001                  svc #0
+d65f03c0                  ret
+__kernel_gettimeofday:
+b4000080                  cbz x0, 1f
+10000323                  adr x3, table+32
+a9401464                  ldp x4, x5, [x3]
+a9001404                  stp x4, x5, [x0]
+1:
+d2800000                  mov x0, #0
+b4000041                  cbz x1, 2f
+f9000020                  str x0, [x1]
+2:
+d65f03c0                  ret
+__kernel_getrandom:
+b100049f                  cmn x4, #1
+54000080                  b.eq 1f
+d28022c8                  mov x8, #278
+d4000001                  svc #0
+d65f03c0                  ret
+1:
+928004a0                  mov x0, #-38
+d65f03c0                  ret
+"""
+
+_HEX_COLUMNS: Final = 26
+_ALIGNMENT: Final = 64
+
+_TABLE: Final = struct.Struct("<6q")
+"""Seconds and fraction: of real time in ns, of monotonic time, of real time in us."""
+
+
+class _Processor(NamedTuple):
+    """What is put in place of the functions on one processor.
+
+    Attributes:
+        code: The functions, filled up to where the table follows.
+        functions: Where each begins in it, by the name of what it replaces.
+        jump: Makes code that goes on at a distance from its own start.
+    """
+
+    code: bytes
+    functions: Mapping[str, int]
+    jump: Callable[[int], bytes]
+
+
+def _processor(listing: str, jump: Callable[[int], bytes]) -> _Processor:
+    code = bytearray()
+    functions = {}
+    for line in listing.splitlines():
+        if line.endswith(":"):
+            functions[line[:-1]] = len(code)
+            continue
+        for word in line[:_HEX_COLUMNS].split():
+            code += int(word, 16).to_bytes(len(word) // 2, "little")
+    return _Processor(bytes(code).ljust(_aligned(len(code)), b"\0"), functions, jump)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+
+
+def _jump_x86_64(distance: int) -> bytes:
+    return struct.pack("<Bi", 0xE9, distance - 5)  # jmp
+
+
+def _jump_aarch64(distance: int) -> bytes:
+    # bti c, without which it may not be called where such targets are marked; then b.
+    return struct.pack("<2I", 0xD503245F, 0x14000000 | (distance - 4 >> 2 & 0x3FFFFFF))
+
+
+_PROCESSORS: Final = {
+    62: _processor(_X86_64, _jump_x86_64),  # EM_X86_64
+    183: _processor(_AARCH64, _jump_aarch64),  # EM_AARCH64
+}
+
+
+class VDSO(NamedTuple):
+    """A vDSO with what replaces its functions.
+
+    Good for the address space that it was found in, and for all forked from that.
+
+    Attributes:
+        address: Where to write.
+        content: What to write there.
+        table: Address of the table.
+    """
+
+    address: int
+    content: bytes
+    table: int
+
+    @classmethod
+    def find(cls, pid: int, memory: Memory) -> VDSO | None:
+        """Look for the vDSO of a process, and for room in it.
+
+        Args:
+            pid: The process: this one, or one that is stopped.
+            memory: Its memory.
+
+        Returns:
+            None if it has none, or one whose functions cannot be replaced: of another
+            processor or word size, or without room.
+        """
+        try:
+            address = _address(pid)
+            image = _image(memory, address)
+            return _replaced(image, address) if image else None
+        except (OSError, LookupError, ValueError, struct.error):
+            return None
+
+    def patch(self, memory: Memory) -> None:
+        """Replace the functions; the clocks of the table are at zero then.
+
+        Raises:
+            OSError: The kernel does not let it be written. It can be told to let
+                nobody do so, or only tracers (`proc_mem.force_override`).
+        """
+        # All in one write: where a process patches itself, a signal handler that asks
+        # for the time could come between two.
+        memory.write(self.address, self.content)
+
+    def set_clock(self, memory: Memory, realtime_ns: int, monotonic_ns: int) -> None:
+        """Set the clocks of a process, all of whose tasks are stopped.
+
+        Args:
+            memory: Its memory.
+            realtime_ns: Time since 1970.
+            monotonic_ns: Time since a start that the caller chose.
+        """
+        seconds, fraction = divmod(realtime_ns, 1_000_000_000)
+        monotonic = divmod(monotonic_ns, 1_000_000_000)
+        memory.write(
+            self.table,
+            _TABLE.pack(seconds, fraction, *monotonic, seconds, fraction // 1000),
+        )
+
+
+# What is known of elf(5), in 64 bits with the low byte first.
+_MAGIC: Final = b"\x7fELF\x02\x01"
+_HEADER: Final = struct.Struct("<18xH12xQQ6x4H")
+_SEGMENT: Final = struct.Struct("<I4xQQ8xQ16x")
+_DYNAMIC: Final = struct.Struct("<2Q")
+_SYMBOL: Final = struct.Struct("<IBxHQQ")
+_AT_SYSINFO_EHDR: Final = 33
+_PT_LOAD: Final = 1
+_PT_DYNAMIC: Final = 2
+_DT_STRTAB: Final = 5
+_DT_SYMTAB: Final = 6
+_ADDRESSES: Final = (4, 5, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC)
+"""Tags of the tables that can follow the symbols: hashes, names and versions."""
+
+
+class _Function(NamedTuple):
+    """An exported function, and where it lies."""
+
+    name: str
+    start: int
+    end: int
+
+
+class _Image(NamedTuple):
+    """A vDSO as it is in memory, up to the end of its last page.
+
+    Attributes:
+        data: Its bytes.
+        machine: Its processor, as ELF counts them.
+        end: Where the file ends; what follows has no meaning to anybody.
+        functions: The functions that it exports.
+    """
+
+    data: bytes
+    machine: int
+    end: int
+    functions: tuple[_Function, ...]
+
+
+def _address(pid: int) -> int:
+    with open(f"/proc/{pid}/auxv", "rb") as file:
+        values: dict[int, int] = dict(struct.iter_unpack("=2Q", file.read()))
+    return values[_AT_SYSINFO_EHDR]
+
+
+def _image(memory: Memory, address: int) -> _Image | None:
+    first = memory.read(address, mmap.PAGESIZE)
+    if not first.startswith(_MAGIC):
+        return None
+    machine, segments, sections, size, count, section_size, section_count = (
+        _HEADER.unpack_from(first)
+    )
+    end = sections + section_size * section_count
+    base = 0
+    dynamic = slice(0)
+    for index in range(count):
+        kind, offset, virtual, length = _SEGMENT.unpack_from(
+            first, segments + index * size
+        )
+        if kind == _PT_LOAD:
+            base = virtual - offset
+            end = max(end, offset + length)
+        elif kind == _PT_DYNAMIC:
+            dynamic = slice(offset, offset + length)
+    # Mapped are whole pages.
+    pages = -(-end // mmap.PAGESIZE)
+    data = memory.read(address, pages * mmap.PAGESIZE)
+    return _Image(data, machine, end, tuple(_functions(data, dynamic, base)))
+
+
+def _functions(data: bytes, dynamic: slice, base: int) -> Iterator[_Function]:
+    tags = dict(_DYNAMIC.iter_unpack(data[dynamic]))
+    symbols, names = tags[_DT_SYMTAB], tags[_DT_STRTAB]
+    # How many symbols there are is nowhere said: they end where the next table begins.
+    follows = min(tags[tag] for tag in _ADDRESSES if tags.get(tag, 0) > symbols)
+    length = (follows - symbols) // _SYMBOL.size * _SYMBOL.size
+    symbols -= base
+    for name, _, section, value, size in _SYMBOL.iter_unpack(
+        data[symbols : symbols + length]
+    ):
+        if section:
+            start = names - base + name
+            text = data[start : data.index(b"\0", start)].decode("ascii")
+            yield _Function(text, value - base, value - base + size)
+
+
+def _replaced(image: _Image, address: int) -> VDSO | None:
+    """Put the code where there is room, and a jump to it into each function."""
+    processor = _PROCESSORS[image.machine]
+    functions = [one for one in image.functions if one.name in processor.functions]
+    place = _room(image, processor, functions)
+    if place is None:
+        return None
+    table = place + len(processor.code)
+    parts = [(place, processor.code + bytes(_TABLE.size))]
+    for one in functions:
+        jump = processor.jump(place + processor.functions[one.name] - one.start)
+        if one.start + len(jump) > one.end:
+            return None
+        parts.append((one.start, jump))
+    data = bytearray(image.data)
+    for start, part in parts:
+        data[start : start + len(part)] = part
+    first = min(start for start, _ in parts)
+    last = max(start + len(part) for start, part in parts)
+    return VDSO(address + first, bytes(data[first:last]), address + table)
+
+
+def _room(
+    image: _Image, processor: _Processor, functions: Iterable[_Function]
+) -> int | None:
+    """Return where code and table fit: behind the file, or in a replaced function."""
+    found = image.data.find(processor.code)
+    if found >= 0:
+        # Replaced before, here or in a process that this one was forked from.
+        return found
+    # Behind the file is better: nothing tells unwinders how frames look there, while
+    # what they are told of a function would be wrong.
+    jump = len(processor.jump(0))
+    inside = [(one.start + jump, one.end) for one in functions]
+    inside.sort(key=lambda room: room[0] - room[1])
+    needed = len(processor.code) + _TABLE.size
+    for start, end in ((image.end, len(image.data)), *inside):
+        place = _aligned(start)
+        if place + needed <= end and (
+            start != image.end or not any(image.data[place : place + needed])
+        ):
+            return place
+    return None
