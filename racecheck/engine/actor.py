@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from racecheck.model import Ending, Frame, Program
+from racecheck.model import Ending, Frame, Program, legible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ def _raised(error: BaseException, program: Program) -> Report:
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename != __file__:
-            frames.append(Frame(code.co_filename, trace.tb_lineno, code.co_qualname))
+            frames.append(Frame(legible(code.co_filename), trace.tb_lineno, code.co_qualname))
         trace = trace.tb_next
     return Report(
         Ending.RAISED,
@@ -176,7 +176,7 @@ def _text(error: BaseException) -> str:
 
 def _line(text: str) -> str:
     # Absolute paths would make equal executions differ from one run to the next.
-    text = " ".join(text.split()).replace(_place[0], "")
+    text = legible(" ".join(text.split())).replace(_place[0], "")
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 

@@ -379,7 +379,9 @@ class Control:
             return False
         if not pending.inside:
             return self._outside(task, row.kind, raw)
-        if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and raw[2] & _PROT_WRITE:
+        if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
+            return False
+        if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and _may_write(pending, raw):
             self._note(f"shared writable mapping by {task.name}")
         task.pending = pending
         task.number = number
@@ -582,6 +584,13 @@ class Control:
             self._registers.interrupt(task.tid, task.number)
             # Without this the kernel would hand the code for "restart" to the program.
             ptrace.interrupt(task.tid)
+
+
+def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:
+    """Say whether a mapping is writable, or can be made so later."""
+    file = (pending.files or {}).get("fd")
+    writable = file is not None and file.flags & os.O_ACCMODE == os.O_RDWR
+    return writable or bool(raw[2] & _PROT_WRITE)
 
 
 def _takes(pid: int, number: int) -> bool:

@@ -32,6 +32,7 @@ from racecheck.model import (
     Operation,
     Step,
     Value,
+    legible,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +122,11 @@ class Execution:
             ended=self._endings.ended,
         )
         self._performer = Performer(
-            machine.registers, self._names, self._clock, self._control.wait
+            machine.registers,
+            self._names,
+            self._clock,
+            self._control.wait,
+            machine.sandbox.display,
         )
         self._unstarted = list(self._programs)
         self._told = 0
@@ -419,9 +424,9 @@ class Execution:
             operation=task.actor.operation if operation is None else operation,
             call=call,
             kind=kind,
-            args=args,
+            args=_legible(args),
             result=result,
-            outputs=outputs or {},
+            outputs=_legible(outputs or {}),
             fault=fault,
             footprint=footprint,
         )
@@ -435,3 +440,10 @@ class Execution:
             actor.kill()
             self._control.wait_for_end(actor)
             actor.release()
+
+
+def _legible(values: dict[str, Value]) -> dict[str, Value]:
+    for name, value in values.items():
+        if isinstance(value, str) and not value.isascii():
+            values = values | {name: legible(value)}
+    return values

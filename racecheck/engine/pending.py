@@ -125,6 +125,9 @@ def resolve(
             # With AT_EMPTY_PATH the descriptor itself is meant; without, the kernel
             # answers ENOENT, which reads nothing.
             walk = resolver.object_at(names, _base(process, dirfd))
+            file = descriptors.find(dirfd)
+            if file is not None:
+                pending.args["file"] = file.path
         else:
             base = _base(process, dirfd)
             walk = resolver.walk(
@@ -164,6 +167,9 @@ def resolve(
         pending.inside |= descriptors.find(call.number("newfd")) is not None
     if row.kind in (Kind.GETCWD, Kind.EXIT):
         pending.inside = True
+    target = pending.args.get("target")
+    if isinstance(target, str):
+        pending.args["target"] = sandbox.display(target)
     pending.walks = tuple(walks)
     pending.files = files
     return pending

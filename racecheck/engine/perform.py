@@ -58,6 +58,7 @@ class Performer:
         names: Names,
         clock: Clock,
         wait: Callable[[Task], int],
+        display: Callable[[str], str],
     ) -> None:
         """Serve one execution.
 
@@ -65,13 +66,15 @@ class Performer:
             registers: Registers of this machine.
             names: Names of the inodes, to which calls that create add.
             clock: What time it is for the files.
-            wait: Waits for an actor and returns its status, as `waitpid` does.
+            wait: Waits for a task and returns its status, as `waitpid` does.
+            display: Gives the form in which traces show a path.
         """
         self._registers = registers
         self._names = names
         self._clock = clock
         self._times = FileTimes()
         self._wait = wait
+        self._display = display
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
@@ -100,6 +103,11 @@ class Performer:
             if call.row.kind is Kind.LISTING and result:
                 self._sort(task, pending, result)
             given = outputs(call, result, task.process.memory)
+            for name in ("path", "target"):
+                # Absolute paths would make equal executions differ.
+                text = given.get(name)
+                if isinstance(text, str):
+                    given[name] = self._display(text)
             self._apply(task, pending, result)
             self._times.apply(pending, self._names, result, self._clock.realtime_ns)
             if call.row.kind is Kind.STAT:

@@ -9,9 +9,9 @@ lives, so that a later run can tell what a killed one left behind.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
-import secrets
 import shutil
 import stat
 import time
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _PREFIX: Final = "racecheck-"
+_DIGITS: Final = 4
+_PARTS: Final = ("box", "home", "tmp")
+_MOST_FOLDERS: Final = 10**_DIGITS
 _UNLOCKED_GRACE_S: Final = 60.0
 EPOCH: Final = 1_700_000_000
 """Time stamped on every file of a fresh box, so that it says the same each time."""
@@ -54,17 +57,14 @@ class Sandbox:
         """
         parent = Path(os.path.realpath(workdir or default_workdir()))
         remove_left_over(parent)
-        # The name has a fixed length, since paths end up in the actors' memory.
-        self.folder = parent / f"{_PREFIX}{secrets.token_hex(4)}"
         try:
-            self.folder.mkdir(mode=0o700)
+            self.folder = _make_folder(parent)
             self._lock = _lock(self.folder)
             self.root = self.folder / "sandbox"
             self.root.mkdir()
             self.outputs = self.folder / "output"
             self.outputs.mkdir()
         except OSError as error:
-            shutil.rmtree(self.folder, ignore_errors=True)
             message = f"cannot make a sandbox in {parent}: {error.strerror}"
             raise CannotRunError(message) from error
         self.box = self.root / "box"
@@ -101,8 +101,8 @@ class Sandbox:
     def clear(self) -> None:
         """Leave an empty box, home and folder for temporary files."""
         _empty(str(self.root))
-        for folder in (self.box, self.home, self.temporary):
-            os.mkdir(folder, 0o755)  # noqa: PTH102  hot path
+        for name in _PARTS:
+            os.mkdir(self.root / name, 0o755)
 
     def keep_as_initial(self) -> None:
         """Take the box as it is now for the start of every execution.
@@ -113,11 +113,21 @@ class Sandbox:
         self._initial = tuple(_snapshot(str(self.root), ""))
 
     def restore(self) -> None:
-        """Make the box what it was when `keep_as_initial` was called."""
+        """Make the box what it was when `keep_as_initial` was called.
+
+        The folders that the sandbox is made of stay, since actors stand in them.
+        """
         root = str(self.root)
-        _empty(root)
+        for name in os.listdir(root):
+            path = f"{root}/{name}"
+            if name not in _PARTS or not stat.S_ISDIR(os.lstat(path).st_mode):
+                _empty(root)
+                break
+            _empty(path)
         for node in self._initial:
             path = f"{root}/{node.path}"
+            if node.path in _PARTS and os.path.isdir(path):
+                continue
             if node.link:
                 os.symlink(node.link, path)  # noqa: PTH211  hot path
                 continue
@@ -153,11 +163,27 @@ def default_workdir() -> Path:
 def remove_left_over(parent: Path) -> None:
     """Remove the folders of runs that were killed before they could do so."""
     with contextlib.suppress(OSError):
-        for folder in parent.glob(f"{_PREFIX}????????"):
+        for folder in parent.glob(f"{_PREFIX}{'?' * _DIGITS}"):
             with contextlib.suppress(OSError):
                 if folder.lstat().st_uid == os.getuid() and _is_abandoned(folder):
                     _empty(str(folder))
                     folder.rmdir()
+
+
+def _make_folder(parent: Path) -> Path:
+    """Make a folder with the first name that is free.
+
+    Paths end up in the actors' memory and in the files they write. So their length is
+    fixed, and unless runs overlap they are the same each time.
+    """
+    for number in range(_MOST_FOLDERS):
+        folder = parent / f"{_PREFIX}{number:0{_DIGITS}}"
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
 
 
 def _is_abandoned(folder: Path) -> bool:

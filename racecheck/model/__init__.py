@@ -18,7 +18,7 @@ from racecheck.model.schedule import (
     lane_of,
 )
 from racecheck.model.scheduler import Scheduler
-from racecheck.model.step import Buffer, Step, Value, show, show_result
+from racecheck.model.step import Buffer, Step, Value, legible, show, show_result
 from racecheck.model.trace import ActorInfo, Trace
 from racecheck.model.verdict import Coverage, Verdict, Violation
 from racecheck.model.view import History, View
@@ -59,6 +59,7 @@ __all__ = [
     "context_switches",
     "from_lane",
     "lane_of",
+    "legible",
     "show",
     "show_result",
 ]

@@ -87,6 +87,16 @@ class Step(msgspec.Struct, frozen=True):
         return f"{self.call}({args}) = {show_result(self.result)}"
 
 
+def legible(text: str) -> str:
+    """Return text in which bytes that are no UTF-8 are escaped, so that it can be kept.
+
+    File names are bytes, and Python carries those that it cannot decode as surrogates.
+    """
+    if text.isascii():
+        return text
+    return text.encode(errors="backslashreplace").decode()
+
+
 def show(value: Value) -> str:
     """Return a value as reports show it."""
     if isinstance(value, Buffer):

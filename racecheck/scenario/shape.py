@@ -47,7 +47,8 @@ def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
 def _argv(subject: object) -> list[str]:
     if not isinstance(subject, Command):
         return []
-    return [_portable(word) for word in subject.argv]
+    # What a shell is told to do is the subject's source, and may be mended.
+    return [_portable(subject.argv[0])]
 
 
 def _portable(word: str) -> str:
