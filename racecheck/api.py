@@ -122,6 +122,7 @@ def _task(
         max_executions=budget.executions,
         max_seconds=budget.seconds,
         scheduler=options.scheduler,
+        fresh=options.fresh,
         workdir=str(options.workdir.resolve()) if options.workdir else "",
         token=token,
     )

@@ -28,6 +28,12 @@ The tracer reads the message from memory and skips the call, so that nothing in 
 process can get in its way, and a subject may close what it likes.
 """
 
+IDLE: Final = MARKER + 1
+"""Another such descriptor: writing to it gives the seed of the next execution.
+
+An actor that is to be reused waits in this call where it would end otherwise.
+"""
+
 _LARGEST_VALUE: Final = 1 << 20
 _PADDING: Final = 64
 _kept: list[object] = []
@@ -79,7 +85,7 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)
-    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Real processes differ in the addresses of their objects and in the state of
@@ -87,6 +93,11 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     # would collide where those of real processes do not: a race that is not there.
     for size in range(1, 512, 16):
         _kept.append([bytes(size) for _ in range(_PADDING * index)])
+    reseed(name, seed)
+
+
+def reseed(name: str, seed: int) -> None:
+    """Give an actor the random numbers of an execution."""
     random.seed(f"{seed}/{name}")
 
 
@@ -95,15 +106,22 @@ def _open_limit() -> int:
     return max(int(entry) for entry in os.listdir("/proc/self/fd")) + 1
 
 
-def run(program: Program) -> NoReturn:
-    """Run a program to its end, reporting each operation."""
+def run(program: Program, *, reused: bool) -> NoReturn:
+    """Run a program to its end, reporting each operation; over and over if reused."""
     try:
         if program.argv:
             _execute(program.argv)
         assert program.function is not None  # noqa: S101  a program is one or the other
-        for _ in range(program.repeat):
-            _operate(program, program.function)
-        _flush()
+        while True:
+            for _ in range(program.repeat):
+                _operate(program, program.function)
+            _flush()
+            if not reused:
+                break
+            seed = os.write(IDLE, b"")
+            reseed(program.name, seed)
+            if program.reseed is not None:
+                program.reseed(seed)
     except BaseException as error:  # noqa: BLE001  nothing may unwind into the worker
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -113,6 +131,8 @@ def run(program: Program) -> NoReturn:
 
 
 def _execute(argv: tuple[str, ...]) -> None:
+    # Python ignores it, and programs take it for granted that nobody does.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execvp(argv[0], argv)  # noqa: S606  running it is the point
     except OSError as error:

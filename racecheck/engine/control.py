@@ -112,20 +112,25 @@ class Control:
 
     # --- giving up control ------------------------------------------------------------
 
-    def start(self, actor: Actor) -> None:
+    def start(self, actor: Actor, seed: int) -> None:
         """Take over an actor that has been forked, and let it come to where it stands."""
         task = actor.tasks[0]
         process = actor.process
         self.tasks[task.tid] = task
         self._ids.add(task.tid, process.shown)
-        ptrace.seize(task.tid)
-        process.vdso = self._machine.vdso
-        if process.vdso is not None:
-            # Before it runs: what it reads of the clock first is what it starts from.
-            process.vdso.patch(process.memory)
-            self.show_clock(actor, process)
-        self._machine.zygote.let_go()
         self.happened += 1
+        if process.vdso is not None:
+            # It was used before, and waits for the seed of this execution.
+            self._registers.skip(task.tid, seed)
+            self._resume(task)
+        else:
+            ptrace.seize(task.tid)
+            process.vdso = self._machine.vdso
+            if process.vdso is not None:
+                # Before it runs: what it reads of the clock first is where it starts.
+                process.vdso.patch(process.memory)
+                self.show_clock(actor, process)
+            self._machine.zygote.let_go()
         self._follow(task)
 
     def run(self, task: Task) -> None:
@@ -368,6 +373,10 @@ class Control:
             task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
             machine.registers.skip(task.tid, raw[2])
             task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
+            return True
+        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.IDLE:
+            task.idle = True
+            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
             return True
         if row.name == "exit" and (task.index or len(task.actor.tasks) > 1):
             # The end of a thread is nothing that another actor could see.

@@ -7,6 +7,7 @@ at most one task runs; all others stand at the entry of a call.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Final, Protocol
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
-from racecheck.engine.looking import Look
+from racecheck.engine.looking import Look, footprint_of_end
 from racecheck.engine.perform import Performer
-from racecheck.engine.task import Actor
+from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait, StallWait
 from racecheck.errors import EngineError
-from racecheck.footprint import Names, ending
+from racecheck.footprint import Names
 from racecheck.kernel import ptrace
 from racecheck.model import (
     EMPTY,
@@ -89,6 +90,7 @@ class Execution:
         seed: int,
         max_steps: int,
         footprints: bool = False,
+        reuse: bool = False,
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -98,6 +100,7 @@ class Execution:
             seed: Seed of their random bytes.
             max_steps: Steps of one execution at which it is broken off.
             footprints: Whether steps get their footprints.
+            reuse: Whether actors may run in processes that were used before.
         """
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
@@ -109,6 +112,7 @@ class Execution:
         self._seed = seed
         self._max_steps = max_steps
         self._footprints = footprints
+        self._reuse = reuse
         self._actors: list[Actor] = []
         self._names = Names()
         self._clock = Clock()
@@ -253,12 +257,19 @@ class Execution:
             if program.after is not None and not self._has_returned(program.after):
                 continue
             self._unstarted.remove(program)
-            pid = self._machine.zygote.fork(self._programs.index(program), self._seed)
+            index = self._programs.index(program)
+            process = self._machine.idle.take(index) if self._reuse else None
+            if process is None:
+                reused = self._reuse and not program.argv
+                pid = self._machine.zygote.fork(index, self._seed, reused=reused)
+                process = Process(pid)
+            else:
+                os.truncate(self._machine.sandbox.outputs / program.name, 0)
             clock = self._clock.on_host(program.clock_offset_s * _SECOND)
-            actor = Actor(program, pid, self._seed, clock)
+            actor = Actor(program, process, self._seed, clock)
             self._actors.append(actor)
             self._actors.sort(key=lambda other: self._programs.index(other.program))
-            self._control.start(actor)
+            self._control.start(actor, self._seed)
 
     def _has_returned(self, name: str) -> bool:
         return any(
@@ -304,6 +315,8 @@ class Execution:
             return self._crash(task, fault)
         if fault is not None and fault.kind is FaultKind.STALL:
             return self._stall(task, fault)
+        if task.idle:
+            return self._retire(task)
         if task.report is not None:
             return self._record(task, "return", Kind.RETURN, {})
         if task.born:
@@ -312,6 +325,22 @@ class Execution:
             expired = {"of": task.wait.call, "timed out": int(task.wait.expired)}
             return self._record(task, "wake", Kind.WAKE, dict(expired))
         return self._call(task, fault)
+
+    def _retire(self, task: Task) -> Step:
+        """End an actor whose process is to be used again, as if the process ended."""
+        actor = task.actor
+        footprint = footprint_of_end(actor) if self._footprints else EMPTY
+        step = self._record(
+            task, "exit_group", Kind.EXIT, {"status": 0}, footprint=footprint
+        )
+        self._endings.ended(actor, 0)
+        task.ended = True
+        index = self._programs.index(actor.program)
+        if not self._machine.idle.keep(index, actor, str(self._machine.sandbox.box)):
+            task.idle = False
+            actor.kill()
+            self._control.wait_for_end(actor)
+        return step
 
     def _tell(self, view: View, observer: Observer) -> None:
         """Tell the observer of the operations that have ended since it was last told."""
@@ -323,10 +352,7 @@ class Execution:
     def _crash(self, task: Task, fault: Fault) -> Step:
         operation = task.actor.operation
         before = task.pending.call.row.name if task.pending else "return"
-        footprint = EMPTY
-        if self._footprints:
-            process = task.process
-            footprint = ending(process.pid, process.descriptors.table())
+        footprint = footprint_of_end(task.actor) if self._footprints else EMPTY
         self._kill(task.actor)
         return self._record(
             task,
@@ -395,7 +421,7 @@ class Execution:
             outputs=outputs,
             fault=fault,
             operation=operation,
-            footprint=look.footprint(result, fault, task) if look else EMPTY,
+            footprint=look.footprint(result, fault) if look else EMPTY,
         )
 
     def _release_locks(self) -> None:
@@ -437,8 +463,9 @@ class Execution:
         if left and not self.stuck:
             self.stuck = "nobody can go on" if self.waiting else "broken off"
         for actor in self._actors:
-            actor.kill()
-            self._control.wait_for_end(actor)
+            if not actor.tasks[0].idle or actor.end is None:
+                actor.kill()
+                self._control.wait_for_end(actor)
             actor.release()
 
 

@@ -6,6 +6,7 @@ import gc
 import os
 from typing import TYPE_CHECKING, Final, Self
 
+from racecheck.engine.idle import IdleActors
 from racecheck.engine.sandbox import Sandbox
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
@@ -42,6 +43,7 @@ class Machine:
         watchdog: Looks after tasks that do not come back.
         max_sleep_s: Real time to wait for tasks that sleep in the kernel.
         vdso: Where the clock functions are, or None if they cannot be replaced.
+        idle: Actors that wait to be used again.
         foreign_calls: Numbers from here on are another call table's.
     """
 
@@ -79,6 +81,7 @@ class Machine:
         self.resolver = Resolver(str(self.sandbox.root))
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
+        self.idle = IdleActors()
         self._zygote: Zygote | None = None
         memory = Memory(os.getpid())
         self.vdso = VDSO.find(os.getpid(), memory)
@@ -95,6 +98,7 @@ class Machine:
         trace: TracebackType | None,
     ) -> None:
         self.watchdog.__exit__(kind, error, trace)
+        self.idle.end()
         if self._zygote is not None:
             self._zygote.close()
         self.sandbox.remove()
@@ -134,6 +138,7 @@ class Machine:
         )
         gc.collect()
         gc.freeze()
+        self.idle.end()
         if self._zygote is not None:
             self._zygote.close()
         self._zygote = Zygote(programs, self.sandbox, self.filter)

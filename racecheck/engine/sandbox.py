@@ -165,9 +165,8 @@ def remove_left_over(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{_PREFIX}{'?' * _DIGITS}"):
             with contextlib.suppress(OSError):
-                if folder.lstat().st_uid == os.getuid() and _is_abandoned(folder):
-                    _empty(str(folder))
-                    folder.rmdir()
+                if folder.lstat().st_uid == os.getuid():
+                    _remove_if_abandoned(folder)
 
 
 def _make_folder(parent: Path) -> Path:
@@ -186,19 +185,28 @@ def _make_folder(parent: Path) -> Path:
     raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
 
 
-def _is_abandoned(folder: Path) -> bool:
+def _remove_if_abandoned(folder: Path) -> None:
+    lock = folder / "lock"
     try:
-        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         # Its owner may be about to make the lock.
-        return time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S
+        if time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S:
+            _remove_folder(folder)
+        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+        # Names are used again, so that this can be the lock of a folder that is gone,
+        # while the one there now is in use. Held, it keeps others away meanwhile.
+        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+            _remove_folder(folder)
     finally:
         os.close(descriptor)
-    return True
+
+
+def _remove_folder(folder: Path) -> None:
+    _empty(str(folder))
+    folder.rmdir()
 
 
 def _lock(folder: Path) -> int:

@@ -54,7 +54,7 @@ class Process:
         "vdso",
     )
 
-    def __init__(self, pid: int, shown: int, parent: Process | None = None) -> None:
+    def __init__(self, pid: int, shown: int = 0, parent: Process | None = None) -> None:
         self.pid = pid
         self.shown = shown
         self.parent = parent
@@ -72,6 +72,11 @@ class Process:
         if self._memory is None:
             self._memory = Memory(self.pid)
         return self._memory
+
+    def take_over(self, other: Process) -> None:
+        """Take what the tracer holds of the same process from an earlier use."""
+        self._memory, other._memory = other._memory, None
+        self.vdso = other.vdso
 
     def executed(self) -> None:
         """Take note of an exec: another address space, some descriptors closed."""
@@ -104,6 +109,7 @@ class Task:
         number: Number of the pending call.
         wait: What it waits for, if it does.
         born: Whether it has been held since its birth.
+        idle: Whether it stands where its actor would end, to be reused.
         ended: Whether it has ended.
         events: Wait statuses that came while somebody else was waited for.
     """
@@ -113,6 +119,7 @@ class Task:
         "born",
         "ended",
         "events",
+        "idle",
         "index",
         "lane",
         "number",
@@ -136,6 +143,7 @@ class Task:
         self.number = 0
         self.wait: Wait | None = None
         self.born = False
+        self.idle = False
         self.ended = False
         self.events: list[int] = []
 
@@ -183,12 +191,13 @@ class Actor:
     """
 
     def __init__(
-        self, program: Program, pid: int, seed: int, clock: HostClock
+        self, program: Program, process: Process, seed: int, clock: HostClock
     ) -> None:
         self.program = program
         self.clock = clock
-        self.process = Process(pid, program.pid)
-        self.tasks = [Task(self, self.process, 0, pid)]
+        self.process = process
+        process.shown = program.pid
+        self.tasks = [Task(self, process, 0, process.pid)]
         self.operation = 0
         self.steps = 0
         self.first_step: int | None = None
@@ -229,6 +238,7 @@ class Actor:
     def release(self) -> None:
         """Give back what the tracer holds of it."""
         for task in self.tasks:
-            task.process.release()
+            if not task.idle:
+                task.process.release()
             task.leave_point()
             task.wait = None

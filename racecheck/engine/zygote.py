@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_REQUEST = struct.Struct("=qq")
+_REQUEST = struct.Struct("=qqq")
 _ANSWER = struct.Struct("=q")
 _GO: Final = b"g"
 
@@ -61,17 +61,18 @@ class Zygote:
         for descriptor in (ask, answer, wait):
             os.close(descriptor)
 
-    def fork(self, index: int, seed: int) -> int:
+    def fork(self, index: int, seed: int, *, reused: bool) -> int:
         """Fork an actor and return its process id; it waits until it is let go.
 
         Args:
             index: Place of its program.
             seed: Seed of the execution.
+            reused: Whether it waits for the next execution at its end.
 
         Raises:
             EngineError: The zygote is gone.
         """
-        os.write(self._ask, _REQUEST.pack(index, seed))
+        os.write(self._ask, _REQUEST.pack(index, seed, reused))
         data = os.read(self._answer, _ANSWER.size)
         if len(data) < _ANSWER.size:
             raise EngineError("the process that forks actors has died")
@@ -111,7 +112,7 @@ def _serve(  # noqa: PLR0913  what a child needs, each passed once
         data = os.read(ask, _REQUEST.size)
         if len(data) < _REQUEST.size:
             os._exit(0)
-        index, seed = _REQUEST.unpack(data)
+        index, seed, reused = _REQUEST.unpack(data)
         try:
             pid = os.fork()
         except OSError as error:
@@ -120,12 +121,17 @@ def _serve(  # noqa: PLR0913  what a child needs, each passed once
         if pid == 0:
             if os.read(wait, 1) != _GO:
                 os._exit(0)
-            _become(programs[index], index, seed, sandbox, filter_)
+            _become(programs[index], index, seed, bool(reused), sandbox, filter_)
         os.write(answer, _ANSWER.pack(pid))
 
 
-def _become(
-    program: Program, index: int, seed: int, sandbox: Sandbox, filter_: Filter
+def _become(  # noqa: PLR0913  what a child needs, each passed once
+    program: Program,
+    index: int,
+    seed: int,
+    reused: bool,  # noqa: FBT001  as above
+    sandbox: Sandbox,
+    filter_: Filter,
 ) -> NoReturn:
     try:
         inside.prepare(
@@ -138,7 +144,7 @@ def _become(
         if program.reseed is not None:
             program.reseed(seed)
         filter_.install()
-        inside.run(program)
+        inside.run(program, reused=reused)
     finally:
         # Whatever happened, the child must not go on as a second zygote.
         os._exit(70)

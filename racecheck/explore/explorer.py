@@ -48,6 +48,8 @@ ASSUMPTIONS: Final = (
 _PROGRESS_EVERY_S: Final = 0.2
 _MOST_UNKNOWN: Final = 20
 _MOST_WITH_FOOTPRINTS: Final = 20
+_RUN_BOTH_WAYS: Final = 3
+_CHECK_EVERY: Final = 100
 
 
 @dataclass(slots=True)
@@ -62,14 +64,20 @@ class _Tally:
     looked: int = 0
     finished: set[str] = field(default_factory=set)
     findings: dict[str, Finding] = field(default_factory=dict)
+    fresh: bool = False
 
 
-def explore(
+class _StateKeptError(Exception):
+    """The subject keeps state in its process, so that no process may be used twice."""
+
+
+def explore(  # noqa: PLR0913  what an exploration is asked for
     runner: Runner,
     *,
     seed: int,
     budget: Budget,
     scheduler_name: str,
+    fresh: bool = False,
     on_progress: Callable[[Progress], None],
 ) -> ScenarioResult:
     """Sample executions until every expected invariant is broken or the budget ends.
@@ -79,11 +87,28 @@ def explore(
         seed: Seed of the exploration; with a budget of executions it decides all.
         budget: When to stop.
         scheduler_name: One of `SCHEDULERS`.
+        fresh: Whether each execution starts all its processes anew.
         on_progress: Called a few times a second.
     """
+    options = (seed, budget, scheduler_name, on_progress)
+    try:
+        return _explore(runner, *options, fresh=fresh)
+    except _StateKeptError:
+        return _explore(runner, *options, fresh=True)
+
+
+def _explore(  # noqa: PLR0913  as above
+    runner: Runner,
+    seed: int,
+    budget: Budget,
+    scheduler_name: str,
+    on_progress: Callable[[Progress], None],
+    *,
+    fresh: bool,
+) -> ScenarioResult:
     scenario = runner.scenario
     planned = PlannedFaultsScheduler(SCHEDULERS[scheduler_name](seed), scenario.faults)
-    tally = _Tally()
+    tally = _Tally(fresh=fresh)
     started = told = time.monotonic()
     while not _is_answered(tally, scenario.expect):
         now = time.monotonic()
@@ -121,7 +146,14 @@ def _explore_one(runner: Runner, scheduler: Scheduler, seed: int, tally: _Tally)
     # Footprints cost time and serve only to show that actors do meet, so they are
     # taken until one execution has shown it.
     look = not tally.dependent and tally.looked < _MOST_WITH_FOOTPRINTS
-    trace = runner.run(scheduler, seed, footprints=look)
+    # Processes are used again where that makes no difference. The first executions are
+    # run both ways to see whether it does, and one in many later.
+    turn = tally.executions
+    both = turn < _RUN_BOTH_WAYS or turn % _CHECK_EVERY == 0
+    reuse = not tally.fresh and not both
+    trace = runner.run(scheduler, seed, footprints=look, reuse=reuse)
+    if both and not tally.fresh and _again(runner, trace, reuse=True)[1]:
+        raise _StateKeptError
     tally.executions += 1
     tally.steps += len(trace.steps)
     tally.finished.update(end.actor for end in trace.ends if not end.crashed)
@@ -134,6 +166,8 @@ def _explore_one(runner: Runner, scheduler: Scheduler, seed: int, tally: _Tally)
     if not new:
         return
     again, difference = confirm(runner, trace)
+    if difference and reuse:
+        raise _StateKeptError
     if difference:
         tally.diverged = tally.diverged or difference
     for name in new:
@@ -170,10 +204,16 @@ def confirm(runner: Runner, trace: Trace) -> tuple[Trace, str]:
         The second execution, with footprints and outputs, and the first difference
         between the two, or an empty string.
     """
+    return _again(runner, trace, reuse=False)
+
+
+def _again(runner: Runner, trace: Trace, *, reuse: bool) -> tuple[Trace, str]:
     recorded = RecordedScheduler(trace.schedule, [step.kind for step in trace.steps])
     seed = recorded.start_execution()
     assert seed is not None  # noqa: S101  it has one execution
-    again = runner.run(recorded, seed, footprints=True, outputs=True)
+    again = runner.run(
+        recorded, seed, footprints=not reuse, outputs=not reuse, reuse=reuse
+    )
     return again, first_difference(trace.steps, again.steps)
 
 

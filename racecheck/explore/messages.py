@@ -25,6 +25,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         max_seconds: Budget in seconds, or None.
         scheduler: Name of the scheduler.
         workdir: Folder for the box, or empty for the default.
+        fresh: Whether each execution starts all its processes anew.
         token: The execution to replay; empty to explore.
     """
 
@@ -36,6 +37,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     max_seconds: float | None = None
     scheduler: str = ""
     workdir: str = ""
+    fresh: bool = False
     token: str = ""
 
 

@@ -63,6 +63,7 @@ class Runner:
         *,
         footprints: bool = False,
         outputs: bool = False,
+        reuse: bool = False,
     ) -> Trace:
         """Run one execution.
 
@@ -71,6 +72,7 @@ class Runner:
             seed: What its `start_execution` returned.
             footprints: Whether the steps get footprints.
             outputs: Whether the trace gets what the actors printed.
+            reuse: Whether actors may run in processes that were used before.
         """
         execution = Execution(
             self._machine,
@@ -78,6 +80,7 @@ class Runner:
             seed=seed,
             max_steps=self.scenario.max_steps,
             footprints=footprints,
+            reuse=reuse,
         )
         execution.run(scheduler, self._judge)
         judged = self._verdict(execution)

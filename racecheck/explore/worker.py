@@ -79,6 +79,7 @@ def _serve(task: Task, answer: object) -> None:
             seed=task.seed,
             budget=Budget(seconds=task.max_seconds, executions=task.max_executions),
             scheduler_name=task.scheduler,
+            fresh=task.fresh,
             on_progress=lambda progress: answer(Advanced(progress)),
         )
     answer(Explored(result))
