@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 # Everything that a worker has loaded, so that its forks cost what a worker's cost.
 import racecheck.explore.worker  # noqa: F401
 from benchmarks.calls import CYCLE
-from benchmarks.phases import FIRST, IN_CHILD, Phases
+from benchmarks.phases import Phases
 from benchmarks.sides import WRITERS, Bare, Ours, Slim
 from racecheck.engine import Machine
 
@@ -42,24 +42,10 @@ def compare(sizes: Sizes) -> None:
     """Measure all there is, and print it."""
     slim = Slim()
     with slim, Machine() as machine:
-        ours = Ours(machine)
+        # Frozen as a worker's are, whatever comes later.
+        short = Ours(machine, WRITERS, 1)
         bare = Bare(str(machine.sandbox.box))
-        machine.settle()
         _print_head(sizes, slim)
-        for actors in (1, WRITERS):
-            step = partial(bare.step, actors, sizes.cycles)
-            _print_rows(
-                f"one step, {actors} actor{'s' * (actors > 1)}",
-                "us",
-                _alternate(
-                    {
-                        "bare, reading nothing": partial(step, reading=False),
-                        _BARE: partial(step, reading=True),
-                        _OURS: partial(ours.step, actors, sizes.cycles),
-                    },
-                    sizes.rounds,
-                ),
-            )
         _print_rows(
             f"one execution: {WRITERS} writers of {CYCLE} calls, fresh processes",
             "ms",
@@ -69,18 +55,36 @@ def compare(sizes: Sizes) -> None:
                         slim.execution, sizes.executions
                     ),
                     _BARE: partial(bare.execution, sizes.executions),
-                    _OURS: partial(ours.execution, sizes.executions),
+                    _OURS: partial(short.execution, sizes.executions),
                 },
                 sizes.rounds,
             ),
         )
+        for actors in (1, WRITERS):
+            ours = Ours(machine, actors, sizes.cycles)
+            step = partial(bare.step, actors, sizes.cycles)
+            _print_rows(
+                f"one step, {actors} actor{'s' * (actors > 1)}",
+                "us",
+                _alternate(
+                    {
+                        "bare, reading nothing": partial(step, reading=False),
+                        _BARE: partial(step, reading=True),
+                        _OURS: ours.step,
+                    },
+                    sizes.rounds,
+                ),
+            )
         with Phases() as phases:
-            whole = ours.step(1, 10 * sizes.cycles, begin=phases.reset)
-        _print_phases("one step", phases.spent, whole, 10 * CYCLE * sizes.cycles)
+            ours = Ours(machine, 1, 10 * sizes.cycles)
+            whole = ours.step(begin=phases.reset)
+        _print_phases("one step", phases, whole, 10 * CYCLE * sizes.cycles)
         count = sizes.executions * 2
         with Phases() as phases:
+            ours = Ours(machine, WRITERS, 1)
+            phases.reset()
             whole = ours.execution(count)
-        _print_phases("one execution", phases.spent, whole, count)
+        _print_phases("one execution", phases, whole, count)
 
 
 def _alternate(
@@ -136,17 +140,13 @@ def _print_rows(title: str, unit: str, found: Mapping[str, Sequence[float]]) -> 
         print(f"  {name:<50}{figures}    {ratio}")
 
 
-def _print_phases(
-    title: str, spent: Mapping[str, float], whole: float, count: int
-) -> None:
+def _print_phases(title: str, phases: Phases, whole: float, count: int) -> None:
     """Print microseconds by phase, the longest first."""
     print(f"\nwhere {title} goes, with clocks that cost time themselves{'us':>9}")
+    spent = phases.spent
     for phase, seconds in sorted(spent.items(), key=lambda item: -item[1]):
-        if phase.startswith(IN_CHILD) or seconds / count < _SHORTEST:
-            continue
-        print(f"  {phase:<50}{1e6 * seconds / count:>8.1f}")
-        if phase == FIRST:
-            for part, inner in spent.items():
-                if part.startswith(IN_CHILD):
-                    print(f"    {part:<48}{1e6 * inner / count:>8.1f}")
+        if seconds / count >= _SHORTEST:
+            print(f"  {phase:<50}{1e6 * seconds / count:>8.1f}")
     print(f"  {'all, with the clocks':<50}{1e6 * whole:>8.1f}")
+    if phases.missing:
+        print(f"  no longer there to be timed: {', '.join(phases.missing)}")

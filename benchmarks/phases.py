@@ -6,63 +6,58 @@ twice. Each clock costs about half a microsecond, which falls to the caller.
 
 from __future__ import annotations
 
-import mmap
+import importlib
 import os
-import struct
 from collections import defaultdict
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Self
-
-from racecheck.engine import actor, execution, pending, perform, sandbox
-from racecheck.footprint import Names, Resolver
-from racecheck.invariants import Judge
-from racecheck.kernel import ptrace
-from racecheck.kernel.memory import Memory
-from racecheck.kernel.rows import Table
-from racecheck.kernel.seccomp import Filter
-from racecheck.scheduling import RandomWalkScheduler
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
 REST = "engine loop"
-FIRST, STOPS, END = "wait for the first call", "kernel stops", "wait for the end"
-IN_CHILD = "in the child: "
+STARTS, STOPS, ENDS = "wait for first calls", "wait for stops", "wait for ends"
 
-_TIMED: tuple[tuple[str, object, str], ...] = (
-    ("restore box", sandbox.Sandbox, "restore"),
-    ("name inodes", Names, "scan"),
-    ("fork", os, "fork"),
-    ("pipe and seize", execution, "spawn"),
-    ("resume", ptrace, "resume"),
-    ("resume", ptrace, "resume_to_exit"),
-    ("read call and result", ptrace, "entry"),
-    ("read call and result", ptrace, "result"),
-    ("read memory", Memory, "read"),
-    ("open memory", Memory, "__init__"),
-    ("find row", Table, "find"),
-    ("decode", execution, "decode"),
-    ("decode", perform, "outputs"),
-    ("resolve", execution, "resolve"),
-    ("resolve", pending, "foreign"),
-    ("walk paths", Resolver, "walk"),
-    ("walk paths", Resolver, "object_at"),
-    ("perform", perform.Performer, "perform"),
-    ("names, descriptors", perform.Performer, "_apply"),
-    ("arrive", execution.Execution, "_arrive"),
-    ("step object", execution.Execution, "_record"),
-    ("scheduler", RandomWalkScheduler, "choose"),
-    ("judge", Judge, "start"),
-    ("judge", Judge, "on_step"),
-    ("judge", Judge, "on_return"),
-    ("judge", Judge, "on_end"),
+# A process that gets here has come to its first file call.
+_ARRIVED = "decode"
+
+# By where they are looked up when they are called.
+_ENGINE = "racecheck.engine"
+_TIMED: tuple[tuple[str, str, str], ...] = (
+    ("restore box", f"{_ENGINE}.sandbox", "Sandbox.restore"),
+    ("name inodes", "racecheck.footprint", "Names.scan"),
+    ("ask for a process", f"{_ENGINE}.zygote", "Zygote.fork"),
+    ("seize", "racecheck.kernel.ptrace", "seize"),
+    ("vdso and clock", "racecheck.kernel.vdso", "VDSO.patch"),
+    ("vdso and clock", "racecheck.kernel.vdso", "VDSO.set_clock"),
+    ("vdso and clock", f"{_ENGINE}.control", "Control.show_clock"),
+    ("resume", "racecheck.kernel.ptrace", "resume"),
+    ("resume", "racecheck.kernel.ptrace", "resume_to_exit"),
+    ("read call and result", "racecheck.kernel.ptrace", "entry"),
+    ("read call and result", "racecheck.kernel.ptrace", "result"),
+    ("read memory", "racecheck.kernel.memory", "Memory.read"),
+    ("open memory", "racecheck.kernel.memory", "Memory.__init__"),
+    ("serve ids and random bytes", f"{_ENGINE}.services", "Services.serve"),
+    (_ARRIVED, f"{_ENGINE}.control", "decode"),
+    ("decode", f"{_ENGINE}.perform", "outputs"),
+    ("resolve", f"{_ENGINE}.control", "resolve"),
+    ("resolve", f"{_ENGINE}.pending", "foreign"),
+    ("walk paths", "racecheck.footprint", "Resolver.walk"),
+    ("walk paths", "racecheck.footprint", "Resolver.object_at"),
+    ("perform", f"{_ENGINE}.perform", "Performer.perform"),
+    ("names, descriptors", f"{_ENGINE}.perform", "Performer._apply"),
+    ("stamp times", f"{_ENGINE}.clock", "Clock.stamp"),
+    ("arrive", f"{_ENGINE}.control", "Control._arrive"),
+    ("who can go on", f"{_ENGINE}.execution", "Execution._points"),
+    ("step object", f"{_ENGINE}.execution", "Execution._record"),
+    ("scheduler", "racecheck.scheduling", "RandomWalkScheduler.choose"),
+    ("judge", "racecheck.invariants", "Judge.start"),
+    ("judge", "racecheck.invariants", "Judge.on_step"),
+    ("judge", "racecheck.invariants", "Judge.on_return"),
+    ("judge", "racecheck.invariants", "Judge.on_end"),
 )
-_IN_CHILD: tuple[tuple[str, object, str], ...] = (
-    (IN_CHILD + "prepare", actor, "prepare"),
-    (IN_CHILD + "install filter", Filter, "install"),
-)
-_seconds = struct.Struct("=d")
 
 
 class Phases:
@@ -70,24 +65,22 @@ class Phases:
 
     Attributes:
         spent: Seconds by phase.
+        missing: Functions that were to be timed and are not there.
     """
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, float] = defaultdict(float)
+        self.missing: list[str] = []
         self._phase = REST
         self._since = 0.0
         self._replaced: list[tuple[object, str, object]] = []
         self._started: set[int] = set()
-        # Children leave their times here; only one of them runs at a time.
-        self._shared = mmap.mmap(-1, mmap.PAGESIZE)
+        self._last = 0
 
     def __enter__(self) -> Self:
-        for phase, owner, name in _TIMED:
-            self._replace(owner, name, self._clocked(phase, getattr(owner, name)))
-        for place, (_, owner, name) in enumerate(_IN_CHILD):
-            offset = place * _seconds.size
-            self._replace(owner, name, self._reported(offset, getattr(owner, name)))
-        self._replace(os, "waitpid", self._wait(os.waitpid))
+        for phase, module, name in _TIMED:
+            self._replace(module, name, partial(self._clocked, phase))
+        self._replace("os", "waitpid", self._wait)
         self.reset()
         return self
 
@@ -98,16 +91,12 @@ class Phases:
         trace: TracebackType | None,
     ) -> None:
         self._charge(self._phase)
-        for place, (phase, _, _) in enumerate(_IN_CHILD):
-            (seconds,) = _seconds.unpack_from(self._shared, place * _seconds.size)
-            self.spent[phase] = seconds
         for owner, name, original in reversed(self._replaced):
             setattr(owner, name, original)
 
     def reset(self) -> None:
         """Forget the times so far."""
         self.spent.clear()
-        self._shared[:] = bytes(len(self._shared))
         self._since = perf_counter()
 
     def _charge(self, phase: str) -> None:
@@ -115,17 +104,32 @@ class Phases:
         self.spent[phase] += now - self._since
         self._since = now
 
-    def _replace(self, owner: object, name: str, clocked: object) -> None:
-        self._replaced.append((owner, name, getattr(owner, name)))
-        setattr(owner, name, clocked)
+    def _replace(
+        self,
+        module: str,
+        name: str,
+        clocked: Callable[[Callable[..., Any]], Callable[..., object]],
+    ) -> None:
+        owner: object = importlib.import_module(module)
+        *outer, name = name.split(".")
+        for each in outer:
+            owner = getattr(owner, each, None)
+        original = getattr(owner, name, None)
+        if original is None:
+            self.missing.append(f"{module}.{name}")
+            return
+        self._replaced.append((owner, name, original))
+        setattr(owner, name, clocked(original))
 
     def _clocked(
-        self, phase: str, original: Callable[..., object]
+        self, phase: str, original: Callable[..., Any]
     ) -> Callable[..., object]:
         def clocked(*args: object, **named: object) -> object:
             outer = self._phase
             self._charge(outer)
             self._phase = phase
+            if phase == _ARRIVED:
+                self._started.add(self._last)
             try:
                 return original(*args, **named)
             finally:
@@ -140,28 +144,12 @@ class Phases:
         def wait(pid: int, options: int) -> tuple[int, int]:
             self._charge(self._phase)
             found = original(pid, options)
-            if not os.WIFSTOPPED(found[1]):
-                self._started.discard(pid)
-                self._charge(END)
-            elif pid in self._started:
-                self._charge(STOPS)
+            self._last, status = found
+            if not os.WIFSTOPPED(status):
+                self._started.discard(self._last)
+                self._charge(ENDS)
             else:
-                self._started.add(pid)
-                self._charge(FIRST)
+                self._charge(STOPS if self._last in self._started else STARTS)
             return found
 
         return wait
-
-    def _reported(
-        self, offset: int, original: Callable[..., object]
-    ) -> Callable[..., object]:
-        def reported(*args: object, **named: object) -> object:
-            start = perf_counter()
-            try:
-                return original(*args, **named)
-            finally:
-                (before,) = _seconds.unpack_from(self._shared, offset)
-                seconds = before + perf_counter() - start
-                _seconds.pack_into(self._shared, offset, seconds)
-
-        return reported

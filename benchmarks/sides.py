@@ -14,10 +14,11 @@ from benchmarks.calls import CYCLE, cycles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from racecheck.engine import Machine
-    from racecheck.model import Decision, Program, Scheduler, SchedulingPoint, Step
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
 
 WRITERS = 2
 
@@ -147,83 +148,75 @@ class _Clocked:
 
 
 class Ours:
-    """Racecheck's executions, in this process."""
+    """Racecheck's executions of one scenario, in this process."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, actors: int, repeat: int) -> None:
+        """Set the scenario up.
+
+        Args:
+            machine: Where it runs.
+            actors: How many.
+            repeat: Cycles of calls of each.
+        """
         # Not loaded above, since the other process has to do without.
+        from racecheck.explore.runner import Runner  # noqa: PLC0415
         from racecheck.invariants import (  # noqa: PLC0415
-            Judge,
             no_unexpected_errors,
             progress,
         )
-        from racecheck.model import Verdict  # noqa: PLC0415
+        from racecheck.scenario import Scenario  # noqa: PLC0415
         from racecheck.scheduling import RandomWalkScheduler  # noqa: PLC0415
 
-        self._machine = machine
-        self._judge = Judge([no_unexpected_errors(), progress()])
-        self._passed = Verdict.PASSED
+        scenario = Scenario(
+            "benchmark",
+            invariants=[no_unexpected_errors(), progress()],
+            setup=_fill,
+            max_steps=1_000_000,
+        )
+        for number in range(actors):
+            scenario.writer(name=f"writer-{number}")(_writer(f"actor-{number}", repeat))
+        self._actors = actors
+        self._calls = actors * repeat * CYCLE
+        self._runner = Runner(machine, scenario)
         self._scheduler = _Clocked(RandomWalkScheduler(1))
-        box = machine.sandbox.box
-        for name, data in _INITIAL.items():
-            (box / name).write_bytes(data)
-        machine.sandbox.keep_as_initial()
 
-    def step(
-        self,
-        actors: int,
-        repeat: int,
-        *,
-        begin: Callable[[], None] | None = None,
-    ) -> float:
-        """Return the seconds of one step of long-running actors.
+    def step(self, begin: Callable[[], None] | None = None) -> float:
+        """Return the seconds of one step, of one execution.
 
         Args:
-            actors: How many.
-            repeat: Cycles of calls of each.
             begin: Called when the first step is about to be chosen.
         """
         self._scheduler.begin = begin
-        steps = self._run(self._programs(actors, repeat))
-        self._scheduler.begin = None
+        steps = self._run()
         stamps = self._scheduler.stamps
         # The first return is the first step that is no call.
         count = next(step.index for step in steps if step.call == "return")
         return (stamps[count] - stamps[0]) / count
 
     def execution(self, count: int) -> float:
-        """Return the seconds of one execution of short actors, of so many."""
-        programs = self._programs(WRITERS, 1)
+        """Return the seconds of one execution, of so many."""
         start = perf_counter()
         for _ in range(count):
-            self._run(programs)
+            self._run()
         return (perf_counter() - start) / count
 
-    def _programs(self, actors: int, repeat: int) -> list[Program]:
-        from racecheck.model import Program  # noqa: PLC0415  as in __init__
-
-        folder = str(self._machine.sandbox.box)
-        return [
-            Program(
-                name=f"writer-{number + 1}",
-                role="writer",
-                pid=1001 + number,
-                function=cycles,
-                arguments={
-                    "folder": folder,
-                    "name": f"actor-{number}",
-                    "repeat": repeat,
-                },
-            )
-            for number in range(actors)
-        ]
-
-    def _run(self, programs: Sequence[Program]) -> Sequence[Step]:
-        from racecheck.engine import Execution  # noqa: PLC0415  as in __init__
-
+    def _run(self) -> Sequence[Step]:
         seed = self._scheduler.start_execution()
         assert seed is not None
-        execution = Execution(self._machine, programs, seed=seed, max_steps=1_000_000)
-        execution.run(self._scheduler, self._judge)
-        assert self._judge.verdict()[0] is self._passed, self._judge.verdict()
-        assert not execution.uncontrolled, execution.uncontrolled
-        return execution.steps
+        trace = self._runner.run(self._scheduler, seed)
+        assert trace.verdict == "passed", trace.reason
+        # Each actor takes two more: its return and its exit.
+        assert len(trace.steps) == self._calls + 2 * self._actors
+        return trace.steps
+
+
+def _fill(box: Path) -> None:
+    for name, data in _INITIAL.items():
+        (box / name).write_bytes(data)
+
+
+def _writer(name: str, repeat: int) -> Callable[[Path], None]:
+    def write(box: Path) -> None:
+        cycles(str(box), name, repeat)
+
+    return write
