@@ -58,12 +58,15 @@ class Sandbox:
         parent = Path(os.path.realpath(workdir or default_workdir()))
         remove_left_over(parent)
         try:
-            self.folder = _make_folder(parent)
-            self._lock = _lock(self.folder)
+            self.folder, self._lock = _make_folder(parent)
             self.root = self.folder / "sandbox"
-            self.root.mkdir()
             self.outputs = self.folder / "output"
-            self.outputs.mkdir()
+            try:
+                self.root.mkdir()
+                self.outputs.mkdir()
+            except OSError:
+                self.remove()
+                raise
         except OSError as error:
             message = f"cannot make a sandbox in {parent}: {error.strerror}"
             raise CannotRunError(message) from error
@@ -169,8 +172,8 @@ def remove_left_over(parent: Path) -> None:
                     _remove_if_abandoned(folder)
 
 
-def _make_folder(parent: Path) -> Path:
-    """Make a folder with the first name that is free.
+def _make_folder(parent: Path) -> tuple[Path, int]:
+    """Make a folder with the first name that is free; return it with its lock.
 
     Paths end up in the actors' memory and in the files they write. So their length is
     fixed, and unless runs overlap they are the same each time.
@@ -181,7 +184,11 @@ def _make_folder(parent: Path) -> Path:
             folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
-        return folder
+        try:
+            return folder, _lock(folder)
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
 
 
