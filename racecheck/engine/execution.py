@@ -24,6 +24,7 @@ from racecheck.footprint import Names
 from racecheck.kernel import ptrace
 from racecheck.model import (
     EMPTY,
+    MUTATING,
     ActorEnd,
     Decision,
     Fault,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from racecheck.engine.machine import Machine
     from racecheck.engine.task import Task
+    from racecheck.engine.view import BoxView
     from racecheck.model import History, Program, Scheduler, SchedulingPoint, View
 
 _RELEASES: Final = frozenset(
@@ -134,6 +136,7 @@ class Execution:
         )
         self._unstarted = list(self._programs)
         self._told = 0
+        self._touched: set[str] = set()
 
     @property
     def programs(self) -> Sequence[Program]:
@@ -284,14 +287,16 @@ class Execution:
     # --- steps ------------------------------------------------------------------------
 
     def _step(
-        self, task: Task, decision: Decision, view: View, observer: Observer
+        self, task: Task, decision: Decision, view: BoxView, observer: Observer
     ) -> None:
         """Take the step that was decided, and let everybody know."""
         self.decisions.append(decision)
         actor = task.actor
         self._endings.step_begins(actor, decision.fault)
         report = task.report
+        self._touched.clear()
         step = self._take(task, decision.fault)
+        view.changed(self._touched)
         actor.steps += 1
         self._control.changes += step.may_change
         self.steps.append(step)
@@ -392,6 +397,8 @@ class Execution:
             # Others have moved since the task came here, and paths may lead elsewhere.
             pending = self._control.resolve(task, pending.call)
         row = pending.call.row
+        if row.kind in MUTATING:
+            self._touched = pending.touched()
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}

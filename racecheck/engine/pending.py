@@ -82,6 +82,13 @@ class Pending:
     escape: str = ""
     changes: int = 0
 
+    def touched(self) -> set[str]:
+        """Return the inodes that the call may change or change the entries of."""
+        found = {file.target for file in (self.files or {}).values()}
+        for walk in self.walks:
+            found.update(name for name in (walk.parent, walk.target) if name)
+        return found
+
 
 def follows(call: Call, argument: str) -> bool:
     """Say whether a symbolic link at the end of a path argument is followed."""

@@ -6,17 +6,23 @@ import glob
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from racecheck.model import Resource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from racecheck.engine.sandbox import Sandbox
     from racecheck.footprint import Names, Resolver, Walk
+
+T = TypeVar("T")
 
 
 class BoxView:
     """A view of the real box, which also notes what was looked at.
+
+    Answers are kept until a step touches something they depended on.
 
     Attributes:
         reads: The resources that the answers so far depended on.
@@ -28,13 +34,52 @@ class BoxView:
         self._names = names
         self._resolver = resolver
         self._process = os.getpid()
+        self._answers: dict[tuple[str, str], tuple[object, frozenset[str]]] = {}
+        self._looked_at: set[Resource] = set()
+
+    def changed(self, objects: Iterable[str]) -> None:
+        """Forget the answers that depended on any of these inodes."""
+        for name in objects:
+            for question, (_, depended) in list(self._answers.items()):
+                if name in depended:
+                    del self._answers[question]
 
     def read(self, path: str) -> bytes | None:
         """See `View.read`."""
+        return self._ask("read", path, self._read)
+
+    def readlink(self, path: str) -> str | None:
+        """See `View.readlink`."""
+        return self._ask("readlink", path, self._readlink)
+
+    def exists(self, path: str) -> bool:
+        """See `View.exists`."""
+        return self._ask("exists", path, self._exists)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """See `View.glob`."""
+        return self._ask("glob", pattern, self._glob)
+
+    def tree(self, path: str) -> dict[str, str]:
+        """See `View.tree`."""
+        return self._ask("tree", path, self._tree)
+
+    def _ask(self, method: str, path: str, answer: Callable[[str], T]) -> T:
+        known = self._answers.get((method, path))
+        if known is not None:
+            return cast("T", known[0])
+        self._looked_at = set()
+        found = answer(path)
+        self.reads |= self._looked_at
+        depended = frozenset(resource.object for resource in self._looked_at)
+        self._answers[method, path] = (found, depended)
+        return found
+
+    def _read(self, path: str) -> bytes | None:
         walk = self._walk(path, follow=True)
         if walk.target is not None:
-            self.reads.add(Resource("data", walk.target))
-            self.reads.add(Resource("size", walk.target))
+            self._looked_at.add(Resource("data", walk.target))
+            self._looked_at.add(Resource("size", walk.target))
         try:
             descriptor = os.open(f"{self._box}/{path}", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:
@@ -50,29 +95,29 @@ class BoxView:
             os.close(descriptor)
         return b"".join(chunks)
 
-    def readlink(self, path: str) -> str | None:
-        """See `View.readlink`."""
+    def _readlink(self, path: str) -> str | None:
         self._walk(path, follow=False)
         try:
             return os.readlink(f"{self._box}/{path}")
         except OSError:
             return None
 
-    def exists(self, path: str) -> bool:
-        """See `View.exists`."""
+    def _exists(self, path: str) -> bool:
         return self._walk(path, follow=False).status is not None
 
-    def glob(self, pattern: str) -> tuple[str, ...]:
-        """See `View.glob`."""
+    def _glob(self, pattern: str) -> tuple[str, ...]:
         folder, _, _ = pattern.rpartition("/")
-        walk = self._walk(folder or ".", follow=True)
-        if walk.target is not None:
-            self.reads.add(Resource("membership", walk.target))
+        if glob.has_magic(folder):
+            # Any folder may match, and any may come to.
+            self._tree(folder.split("*", 1)[0].rpartition("/")[0] or ".")
+        else:
+            walk = self._walk(folder or ".", follow=True)
+            if walk.target is not None:
+                self._looked_at.add(Resource("membership", walk.target))
         found = glob.glob(pattern, root_dir=self._box, include_hidden=True)
         return tuple(sorted(found))
 
-    def tree(self, path: str) -> dict[str, str]:
-        """See `View.tree`."""
+    def _tree(self, path: str) -> dict[str, str]:
         found: dict[str, str] = {}
         pending = [path]
         while pending:
@@ -80,7 +125,7 @@ class BoxView:
             walk = self._walk(folder, follow=True)
             if walk.target is None:
                 continue
-            self.reads.add(Resource("membership", walk.target))
+            self._looked_at.add(Resource("membership", walk.target))
             for name in sorted(os.listdir(f"{self._box}/{folder}")):
                 child = f"{folder}/{name}"
                 found[child] = self._describe(child)
@@ -94,12 +139,12 @@ class BoxView:
             return "missing"
         mode = f"{stat.S_IMODE(walk.status.st_mode):o}"
         if walk.target is not None:
-            self.reads.add(Resource("attributes", walk.target))
+            self._looked_at.add(Resource("attributes", walk.target))
         if stat.S_ISLNK(walk.status.st_mode):
-            return f"link to {self.readlink(path)}"
+            return f"link to {self._readlink(path)}"
         if stat.S_ISDIR(walk.status.st_mode):
             return f"folder {mode}"
-        data = self.read(path)
+        data = self._read(path)
         if data is None:
             return f"unreadable {mode}"
         digest = hashlib.blake2b(data, digest_size=8).hexdigest()
@@ -110,5 +155,5 @@ class BoxView:
             self._names, self._process, self._box, path, follow=follow
         )
         for directory, name in walk.entries:
-            self.reads.add(Resource("entry", directory, name))
+            self._looked_at.add(Resource("entry", directory, name))
         return walk
