@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -218,13 +219,11 @@ class VDSO(NamedTuple):
     Good for the address space that it was found in, and for all forked from that.
 
     Attributes:
-        address: Where to write.
-        content: What to write there.
+        writes: Where to write and what, in this order.
         table: Address of the table.
     """
 
-    address: int
-    content: bytes
+    writes: tuple[tuple[int, bytes], ...]
     table: int
 
     @classmethod
@@ -241,27 +240,32 @@ class VDSO(NamedTuple):
         """
         try:
             address = _address(pid)
-            image = _image(memory, address)
-            return _replaced(image, address) if image else None
-        except (OSError, LookupError, ValueError, struct.error):
+            plan = _plan(_pages(memory, address))
+        except (OSError, ArithmeticError, LookupError, ValueError, struct.error):
             return None
+        if plan is None:
+            return None
+        writes = tuple((address + start, content) for start, content in plan.writes)
+        return cls(writes, address + plan.table)
 
     def patch(self, memory: Memory) -> None:
         """Replace the functions; the clocks of the table are at zero then.
+
+        Args:
+            memory: Memory of this process, or of one whose tasks are all stopped.
 
         Raises:
             OSError: The kernel does not let it be written. It can be told to let
                 nobody do so, or only tracers (`proc_mem.force_override`).
         """
-        # All in one write: where a process patches itself, a signal handler that asks
-        # for the time could come between two.
-        memory.write(self.address, self.content)
+        for start, content in self.writes:
+            memory.write(start, content)
 
     def set_clock(self, memory: Memory, realtime_ns: int, monotonic_ns: int) -> None:
         """Set the clocks of a process, all of whose tasks are stopped.
 
         Args:
-            memory: Its memory.
+            memory: Memory of the process.
             realtime_ns: Time since 1970.
             monotonic_ns: Time since a start that the caller chose.
         """
@@ -279,6 +283,7 @@ _HEADER: Final = struct.Struct("<18xH12xQQ6x4H")
 _SEGMENT: Final = struct.Struct("<I4xQQ8xQ16x")
 _DYNAMIC: Final = struct.Struct("<2Q")
 _SYMBOL: Final = struct.Struct("<IBxHQQ")
+_LARGEST: Final = 1 << 20
 _AT_SYSINFO_EHDR: Final = 33
 _PT_LOAD: Final = 1
 _PT_DYNAMIC: Final = 2
@@ -296,20 +301,27 @@ class _Function(NamedTuple):
     end: int
 
 
-class _Image(NamedTuple):
-    """A vDSO as it is in memory, up to the end of its last page.
+class _Layout(NamedTuple):
+    """What the head of a vDSO says of the rest.
 
     Attributes:
-        data: Its bytes.
         machine: Its processor, as ELF counts them.
         end: Where the file ends; what follows has no meaning to anybody.
-        functions: The functions that it exports.
+        base: Address that its first byte was linked for.
+        dynamic: Where it says what dynamic linking needs.
     """
 
-    data: bytes
     machine: int
     end: int
-    functions: tuple[_Function, ...]
+    base: int
+    dynamic: slice
+
+
+class _Plan(NamedTuple):
+    """What a `VDSO` has, with places counted from its first byte."""
+
+    writes: tuple[tuple[int, bytes], ...]
+    table: int
 
 
 def _address(pid: int) -> int:
@@ -318,87 +330,107 @@ def _address(pid: int) -> int:
     return values[_AT_SYSINFO_EHDR]
 
 
-def _image(memory: Memory, address: int) -> _Image | None:
-    first = memory.read(address, mmap.PAGESIZE)
-    if not first.startswith(_MAGIC):
-        return None
+def _pages(memory: Memory, address: int) -> bytes:
+    """Return the vDSO as it is in memory: whole pages, of which the file is a part."""
+    head = memory.read(address, mmap.PAGESIZE)
+    count = -(-_layout(head).end // mmap.PAGESIZE)
+    return memory.read(address, count * mmap.PAGESIZE)
+
+
+def _layout(head: bytes) -> _Layout:
+    if not head.startswith(_MAGIC):
+        raise ValueError("no ELF file of 64 bits")
     machine, segments, sections, size, count, section_size, section_count = (
-        _HEADER.unpack_from(first)
+        _HEADER.unpack_from(head)
     )
     end = sections + section_size * section_count
     base = 0
     dynamic = slice(0)
     for index in range(count):
         kind, offset, virtual, length = _SEGMENT.unpack_from(
-            first, segments + index * size
+            head, segments + index * size
         )
         if kind == _PT_LOAD:
             base = virtual - offset
             end = max(end, offset + length)
         elif kind == _PT_DYNAMIC:
             dynamic = slice(offset, offset + length)
-    # Mapped are whole pages.
-    pages = -(-end // mmap.PAGESIZE)
-    data = memory.read(address, pages * mmap.PAGESIZE)
-    return _Image(data, machine, end, tuple(_functions(data, dynamic, base)))
+    if end > _LARGEST:
+        raise ValueError("no vDSO is that large")
+    return _Layout(machine, end, base, dynamic)
 
 
-def _functions(data: bytes, dynamic: slice, base: int) -> Iterator[_Function]:
-    tags = dict(_DYNAMIC.iter_unpack(data[dynamic]))
+def _functions(data: bytes, layout: _Layout) -> Iterator[_Function]:
+    tags = dict(_DYNAMIC.iter_unpack(data[layout.dynamic]))
     symbols, names = tags[_DT_SYMTAB], tags[_DT_STRTAB]
     # How many symbols there are is nowhere said: they end where the next table begins.
     follows = min(tags[tag] for tag in _ADDRESSES if tags.get(tag, 0) > symbols)
     length = (follows - symbols) // _SYMBOL.size * _SYMBOL.size
-    symbols -= base
+    symbols -= layout.base
+    names -= layout.base
     for name, _, section, value, size in _SYMBOL.iter_unpack(
         data[symbols : symbols + length]
     ):
         if section:
-            start = names - base + name
-            text = data[start : data.index(b"\0", start)].decode("ascii")
-            yield _Function(text, value - base, value - base + size)
+            text = data[names + name : data.index(b"\0", names + name)].decode("ascii")
+            start = value - layout.base
+            yield _Function(text, start, start + size)
 
 
-def _replaced(image: _Image, address: int) -> VDSO | None:
+@lru_cache(maxsize=8)  # programs that are executed have the same as the first
+def _plan(data: bytes) -> _Plan | None:
     """Put the code where there is room, and a jump to it into each function."""
-    processor = _PROCESSORS[image.machine]
-    functions = [one for one in image.functions if one.name in processor.functions]
-    place = _room(image, processor, functions)
+    layout = _layout(data)
+    processor = _PROCESSORS[layout.machine]
+    functions = [
+        one for one in _functions(data, layout) if one.name in processor.functions
+    ]
+    place = _room(data, layout, processor, functions) if functions else None
     if place is None:
         return None
-    table = place + len(processor.code)
-    parts = [(place, processor.code + bytes(_TABLE.size))]
+    code = (place, processor.code + bytes(_TABLE.size))
+    jumps = []
     for one in functions:
         jump = processor.jump(place + processor.functions[one.name] - one.start)
         if one.start + len(jump) > one.end:
             return None
-        parts.append((one.start, jump))
-    data = bytearray(image.data)
+        jumps.append((one.start, jump))
+    # Whoever asks for the time between two writes, be it a signal handler of a process
+    # that patches itself, has to find all as it was or all as it is to be.
+    inside = any(one.start < place < one.end for one in functions)
+    groups = [[code, *jumps]] if inside else [[code], jumps]
+    writes = tuple(_joined(data, parts) for parts in groups)
+    return _Plan(writes, place + len(processor.code))
+
+
+def _joined(data: bytes, parts: Iterable[tuple[int, bytes]]) -> tuple[int, bytes]:
+    """Return one thing to write for several, with what lies between as it is."""
+    changed = bytearray(data)
+    first, last = len(data), 0
     for start, part in parts:
-        data[start : start + len(part)] = part
-    first = min(start for start, _ in parts)
-    last = max(start + len(part) for start, part in parts)
-    return VDSO(address + first, bytes(data[first:last]), address + table)
+        end = start + len(part)
+        changed[start:end] = part
+        first, last = min(first, start), max(last, end)
+    return first, bytes(changed[first:last])
 
 
 def _room(
-    image: _Image, processor: _Processor, functions: Iterable[_Function]
+    data: bytes, layout: _Layout, processor: _Processor, functions: Iterable[_Function]
 ) -> int | None:
     """Return where code and table fit: behind the file, or in a replaced function."""
-    found = image.data.find(processor.code)
+    found = data.find(processor.code)
     if found >= 0:
         # Replaced before, here or in a process that this one was forked from.
         return found
-    # Behind the file is better: nothing tells unwinders how frames look there, while
-    # what they are told of a function would be wrong.
-    jump = len(processor.jump(0))
-    inside = [(one.start + jump, one.end) for one in functions]
-    inside.sort(key=lambda room: room[0] - room[1])
     needed = len(processor.code) + _TABLE.size
-    for start, end in ((image.end, len(image.data)), *inside):
-        place = _aligned(start)
-        if place + needed <= end and (
-            start != image.end or not any(image.data[place : place + needed])
-        ):
+    place = _aligned(layout.end)
+    if place + needed <= len(data) and not any(data[place : place + needed]):
+        # The better place: nothing says to unwinders what frames look like there, and
+        # what is said of a function would be wrong.
+        return place
+    jump = len(processor.jump(0))
+    for one in sorted(functions, key=lambda one: one.start - one.end):
+        place = _aligned(one.start + jump)
+        if place + needed <= one.end:
             return place
     return None
