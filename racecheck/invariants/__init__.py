@@ -1,1 +1,31 @@
-"""To be described."""
+"""What must hold in an execution: at every step, at each return, and at the end.
+
+The functions here make invariants and are what scenarios use. `Judge` asks a list of
+them about one execution, and is what engines use.
+"""
+
+from racecheck.invariants.custom import invariant
+from racecheck.invariants.images import whole_images
+from racecheck.invariants.judge import Judge
+from racecheck.invariants.presence import never_missing
+from racecheck.invariants.progress import progress
+from racecheck.invariants.returns import no_silent_loss
+from racecheck.invariants.served import served
+from racecheck.invariants.sources import source_untouched
+from racecheck.invariants.surprises import no_unexpected_errors
+from racecheck.invariants.temps import temp_files_bounded
+from racecheck.invariants.writes import no_lost_writes
+
+__all__ = [
+    "Judge",
+    "invariant",
+    "never_missing",
+    "no_lost_writes",
+    "no_silent_loss",
+    "no_unexpected_errors",
+    "progress",
+    "served",
+    "source_untouched",
+    "temp_files_bounded",
+    "whole_images",
+]

@@ -1,0 +1,75 @@
+"""Invariants that users write: a function of the files and of what has happened."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from racecheck.invariants.arguments import check_function, check_name
+from racecheck.invariants.rules import Rule
+from racecheck.invariants.steps import may_have_changed
+from racecheck.invariants.wording import complaint
+from racecheck.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from racecheck.model import History, Operation, Step, View
+
+_ENDS = frozenset({Kind.RETURN, Kind.EXIT})
+"""Steps that change no file, but what the history says."""
+
+
+def invariant(rule: Callable[[View, History], object]) -> CustomInvariant:
+    """Make an invariant of a function; use it as a decorator.
+
+    The function is given the files as they are and what has happened so far, and is
+    asked after each step that can have changed either, and at the end. None and True
+    mean that it holds, and anything else says what is wrong. Its name is that of the
+    function.
+
+    Raises:
+        ScenarioError: It is no function of two arguments, or has no name.
+    """
+    check_function(rule, of="invariant", what="rule", takes=("view", "history"))
+    name = getattr(rule, "__name__", None)
+    if name == "<lambda>":
+        name = None
+    return CustomInvariant(check_name(name), rule)
+
+
+class CustomInvariant(Rule):
+    """An invariant made of a function, which can still be called as one."""
+
+    def __init__(self, name: str, rule: Callable[[View, History], object]) -> None:
+        super().__init__(name)
+        functools.update_wrapper(self, rule)
+        self._rule = rule
+        self._asked = False
+
+    def __call__(self, view: View, history: History) -> object:
+        """Return what the function returns."""
+        return self._rule(view, history)
+
+    def start(self, view: View) -> None:  # noqa: ARG002 - there is no history yet
+        """Forget the last execution."""
+        self._asked = False
+
+    def after_step(self, view: View, history: History, step: Step) -> str | None:
+        """Judge if the step can have changed a file or what the history says."""
+        # The first step is looked at whatever it is, for the sake of the start.
+        if self._asked and not may_have_changed(step) and step.kind not in _ENDS:
+            return None
+        self._asked = True
+        return self.at_end(view, history)
+
+    def at_return(
+        self, view: View, history: History, operation: Operation
+    ) -> str | None:
+        """Judge with the operation among those that have ended."""
+        del operation
+        return self.at_end(view, history)
+
+    def at_end(self, view: View, history: History) -> str | None:
+        """Judge the files as they are."""
+        return complaint(self._rule(view, history), "does not hold")

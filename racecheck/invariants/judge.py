@@ -1,0 +1,172 @@
+"""The judge of one execution: asks each invariant at its times and keeps the answers.
+
+Call `start` before the first step, `on_step` after each, `on_return` as each operation
+ends, however it ends, and `on_end` once every actor has ended or can go no further.
+Then `violations`, `errors` and `verdict` say what came of it. An execution that was
+abandoned before that has no end to judge, and no pass.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import traceback
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from racecheck.errors import ScenarioError
+from racecheck.invariants.completeness import cut_short, unended
+from racecheck.invariants.wording import (
+    LONGEST_MESSAGE,
+    complaint,
+    one_line,
+    safe_repr,
+)
+from racecheck.model import Verdict, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from racecheck.model import History, Invariant, Operation, Step, View
+
+_METHODS = ("start", "after_step", "at_return", "at_end")
+
+
+class Judge:
+    """Drives invariants through one execution after another.
+
+    Args:
+        invariants: What has to hold; each with a name of its own.
+
+    Attributes:
+        errors: A line for each invariant that raised. It is not asked again until the
+            next execution, because nothing it says then can be relied on.
+
+    Raises:
+        ScenarioError: One is no invariant, or two have one name.
+    """
+
+    def __init__(self, invariants: Iterable[Invariant]) -> None:
+        self._invariants = {_name_of(each): each for each in _checked(invariants)}
+        self._violations: dict[str, Violation] = {}
+        self._failed: dict[str, str] = {}
+        self._started = False
+        self._ended = False
+        self._incomplete: tuple[str, ...] = ()
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """The invariants found false, in the order in which they were."""
+        return tuple(self._violations.values())
+
+    @property
+    def errors(self) -> list[str]:
+        """A line for each invariant that raised, in the order in which they did."""
+        return list(self._failed.values())
+
+    def start(self, view: View) -> None:
+        """Forget the last execution, and look at the box before the first step."""
+        self._violations.clear()
+        self._failed.clear()
+        self._started = True
+        self._ended = False
+        self._incomplete = ()
+        self._ask(lambda each: each.start(view))
+
+    def on_step(self, view: View, history: History, step: Step) -> None:
+        """Judge the box after a step."""
+        self._ask(
+            lambda each: each.after_step(view, history, step),
+            step=step.index,
+            actor=step.actor,
+        )
+
+    def on_return(self, view: View, history: History, operation: Operation) -> None:
+        """Judge an operation as it ends, and the box at that moment."""
+        self._ask(
+            lambda each: each.at_return(view, history, operation),
+            step=history.steps[-1].index if history.steps else None,
+            actor=operation.actor,
+        )
+
+    def on_end(self, view: View, history: History) -> None:
+        """Judge the whole execution."""
+        self._ask(lambda each: each.at_end(view, history))
+        self._incomplete = tuple(chain(unended(history), cut_short(history)))
+        self._ended = self._started
+
+    def verdict(self) -> tuple[Verdict, str]:
+        """Return what the invariants say, and why that is no verdict if it is none.
+
+        A violation counts whatever else went wrong. A pass does not: it needs something
+        to judge, every answer, and an execution in which every actor ran to its end.
+        """
+        failed = "; ".join(self.errors)
+        if self._violations:
+            return Verdict.VIOLATED, failed
+        if failed:
+            return Verdict.UNKNOWN, failed
+        if not self._ended:
+            return Verdict.UNKNOWN, "the execution was not judged to its end"
+        if not self._invariants:
+            return Verdict.UNKNOWN, "there is no invariant to judge by"
+        if self._incomplete:
+            return Verdict.UNKNOWN, "; ".join(self._incomplete)
+        return Verdict.PASSED, ""
+
+    def _ask(
+        self,
+        question: Callable[[Invariant], object],
+        step: int | None = None,
+        actor: str | None = None,
+    ) -> None:
+        for name, each in self._invariants.items():
+            if name in self._violations or name in self._failed:
+                continue
+            try:
+                answer = complaint(question(each), "does not hold", LONGEST_MESSAGE)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever it is, no verdict
+                self._failed[name] = f"{name} raised {_shown(error)}"
+            else:
+                if answer is not None:
+                    self._violations[name] = Violation(name, answer, step, actor)
+
+
+def _checked(invariants: Iterable[Invariant]) -> list[Invariant]:
+    found = list(invariants)
+    for each in found:
+        if isinstance(each, type) or not all(
+            callable(getattr(each, method, None)) for method in _METHODS
+        ):
+            raise ScenarioError(_no_invariant(each))
+    for name, uses in Counter(map(_name_of, found)).items():
+        if uses > 1:
+            raise ScenarioError(
+                f"two invariants are called {name!r}; give one of them a name='...'"
+            )
+    return found
+
+
+def _no_invariant(found: object) -> str:
+    name = getattr(found, "__name__", None)
+    if name is None or not callable(found):
+        return f"{safe_repr(found)} is no invariant"
+    if str(found.__module__).startswith("racecheck."):
+        return f"{name} is no invariant yet; call it, as in {name}()"
+    return f"{name} is no invariant yet; make it one with @invariant"
+
+
+def _name_of(found: object) -> str:
+    name = getattr(found, "name", None)
+    if not isinstance(name, str) or not name:
+        raise ScenarioError(f"{safe_repr(found)} is an invariant without a name")
+    return name
+
+
+def _shown(error: BaseException) -> str:
+    """Return an exception with the line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({posixpath.basename(frames[-1].filename)}:{frames[-1].lineno})"
+    return one_line(safe_repr(error)) + where
