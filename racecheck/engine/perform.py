@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.listing import in_order
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.footprint import Names
+    from racecheck.kernel.decode import Call
+    from racecheck.kernel.memory import Memory
     from racecheck.kernel.registers import Registers
 
 _F_SETLKW: Final = 7
@@ -31,6 +34,10 @@ _F_DUPFD_CLOEXEC: Final = 1030
 _CLOSE_RANGE_CLOEXEC: Final = 4
 _FIOCLEX: Final = 0x5451
 _FIONCLEX: Final = 0x5450
+
+# struct iovec: where a piece starts, and its length.
+_PIECE = struct.Struct("=QQ")
+_MOST_PIECES: Final = 1024
 
 
 class Done(NamedTuple):
@@ -82,15 +89,20 @@ class Performer:
             number = getattr(errno, fault.errno)
             self._registers.skip(task.tid, -number)
             return Done(-number, {})
+        call = pending.call
         edits = self._edits(pending, fault)
         if edits:
             self._registers.edit(task.tid, edits)
+        pieces = b""
+        if fault is not None and not edits:
+            pieces = _cut_pieces(call, task.process.memory, fault.length)
         ptrace.resume_to_exit(task.tid)
         died = self._reach_exit(task)
         if died is not None:
             return Done(-errno.EINTR, {}, died=died)
         result = ptrace.result(task.tid)
-        call = pending.call
+        if pieces:
+            task.process.memory.write(call.raw[_iov(call)], pieces)
         restore = {index: call.raw[index] for index in edits}
         if fault is None and restore and result in (-errno.EAGAIN, -errno.EACCES):
             # A lost try at a lock: the actor enters the same call again and waits there.
@@ -136,7 +148,7 @@ class Performer:
         if fault is not None:
             index = call.row.index("count")
             if index is None:
-                raise EngineError(f"{call.row.name} cannot be cut short")
+                return {}
             return {index: min(fault.length, call.raw[index])}
         if call.row.kind is Kind.FLOCK and not call.raw[1] & fcntl.LOCK_NB:
             if not call.raw[1] & fcntl.LOCK_UN:
@@ -239,3 +251,29 @@ class Performer:
     def _creation(task: Task) -> str:
         """Return the name of what the pending step creates."""
         return f"{task.actor.name}#{task.actor.steps}"
+
+
+def _iov(call: Call) -> int:
+    index = call.row.index("iov")
+    if index is None:
+        raise EngineError(f"{call.row.name} cannot be cut short")
+    return index
+
+
+def _cut_pieces(call: Call, memory: Memory, length: int) -> bytes:
+    """Shorten the pieces of a vector to some bytes in all; return how they were.
+
+    Nothing is changed, and nothing returned, where they cannot be read: the kernel
+    says so to the program.
+    """
+    address, count = call.raw[_iov(call)], min(call.number("vectors"), _MOST_PIECES)
+    try:
+        before = memory.read(address, count * _PIECE.size)
+    except OSError:
+        return b""
+    cut = b""
+    for start, size in _PIECE.iter_unpack(before[: len(before) & -_PIECE.size]):
+        cut += _PIECE.pack(start, min(size, length))
+        length -= min(size, length)
+    memory.write(address, cut)
+    return before
