@@ -47,7 +47,7 @@ def compare(sizes: Sizes) -> None:
         bare = Bare(str(machine.sandbox.box))
         _print_head(sizes, slim)
         _print_rows(
-            f"one execution: {WRITERS} writers of {CYCLE} calls, fresh processes",
+            f"one execution: {WRITERS} writers of {CYCLE} calls",
             "ms",
             _alternate(
                 {
@@ -56,6 +56,9 @@ def compare(sizes: Sizes) -> None:
                     ),
                     _BARE: partial(bare.execution, sizes.executions),
                     _OURS: partial(short.execution, sizes.executions),
+                    "racecheck, processes used again": partial(
+                        short.execution, sizes.executions, reuse=True
+                    ),
                 },
                 sizes.rounds,
             ),

@@ -193,17 +193,17 @@ class Ours:
         count = next(step.index for step in steps if step.call == "return")
         return (stamps[count] - stamps[0]) / count
 
-    def execution(self, count: int) -> float:
+    def execution(self, count: int, *, reuse: bool = False) -> float:
         """Return the seconds of one execution, of so many."""
         start = perf_counter()
         for _ in range(count):
-            self._run()
+            self._run(reuse=reuse)
         return (perf_counter() - start) / count
 
-    def _run(self) -> Sequence[Step]:
+    def _run(self, *, reuse: bool = False) -> Sequence[Step]:
         seed = self._scheduler.start_execution()
         assert seed is not None
-        trace = self._runner.run(self._scheduler, seed)
+        trace = self._runner.run(self._scheduler, seed, reuse=reuse)
         assert trace.verdict == "passed", trace.reason
         # Each actor takes two more: its return and its exit.
         assert len(trace.steps) == self._calls + 2 * self._actors
