@@ -89,12 +89,14 @@ class SchedulingPoint(msgspec.Struct, frozen=True):
         kind: Kind of the pending call.
         call: Name of the pending call.
         size: Bytes that a pending write wants to transfer, else 0.
+        faults: What may go wrong here, besides nothing.
     """
 
     actor: str
     kind: Kind
     call: str
     size: int = 0
+    faults: tuple[Fault, ...] = ()
 
 
 class Schedule(msgspec.Struct, frozen=True):

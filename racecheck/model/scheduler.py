@@ -30,7 +30,7 @@ class Scheduler(Protocol):
 
     def choose(
         self, enabled: Sequence[SchedulingPoint], current: str | None
-    ) -> Decision:
+    ) -> Decision | None:
         """Decide who takes the next step.
 
         Args:
@@ -40,8 +40,13 @@ class Scheduler(Protocol):
                 not be enabled.
 
         Returns:
-            A decision for one of the enabled actors.
+            A decision for one of the enabled actors, or None to give this execution
+            up, since it would only repeat what is known.
         """
+        ...
+
+    def record(self, step: Step) -> None:
+        """Take note of a step that was decided, as it was taken."""
         ...
 
     def finish_execution(self, steps: Sequence[Step]) -> None:

@@ -37,9 +37,13 @@ class AlternatingScheduler:
 
     def choose(
         self, enabled: Sequence[SchedulingPoint], current: str | None
-    ) -> Decision:
+    ) -> Decision | None:
         """Let the scheduler decide whose turn it is."""
         return self._active.choose(enabled, current)
+
+    def record(self, step: Step) -> None:
+        """Tell the scheduler that decided."""
+        self._active.record(step)
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Tell the scheduler that decided; the others count their own executions."""

@@ -121,6 +121,10 @@ class PCTScheduler:
         self._step += 1
         return Decision(actor)
 
+    def record(self, step: Step) -> None:
+        """Learn nothing from single steps."""
+        del step
+
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Remember how long executions get."""
         self._longest = max(self._longest, len(steps))

@@ -74,9 +74,11 @@ class PlannedFaultsScheduler:
 
     def choose(
         self, enabled: Sequence[SchedulingPoint], current: str | None
-    ) -> Decision:
+    ) -> Decision | None:
         """Return the wrapped scheduler's choice, with the fault planned for it."""
         decision = self._scheduler.choose(enabled, current)
+        if decision is None:
+            return None
         point = next(point for point in enabled if point.actor == decision.actor)
         for entry, planned in enumerate(self._plan):
             if not _matches(planned, point):
@@ -90,6 +92,10 @@ class PlannedFaultsScheduler:
                 self._met[entry] = True
                 decision = msgspec.structs.replace(decision, fault=planned.fault)
         return decision
+
+    def record(self, step: Step) -> None:
+        """Pass on a step that was taken."""
+        self._scheduler.record(step)
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Pass on what came of the execution."""

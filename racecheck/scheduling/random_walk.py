@@ -63,5 +63,9 @@ class RandomWalkScheduler:
         """Choose any of the enabled actors."""
         return Decision(enabled[draw_below(self._random, len(enabled))].actor)
 
+    def record(self, step: Step) -> None:
+        """Learn nothing from single steps."""
+        del step
+
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Learn nothing: one execution of a walk says nothing of the next."""

@@ -72,6 +72,10 @@ class RecordedScheduler:
         self._leave(len(self._kinds), _END, f"{point.actor} {point.kind}")
         return Decision(point.actor)
 
+    def record(self, step: Step) -> None:
+        """Learn nothing from single steps."""
+        del step
+
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Note a departure if the execution ended before its recording did."""
         if self._next < len(self._kinds):
