@@ -402,7 +402,9 @@ class Execution:
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}
-        look = Look(task, pending, self._names) if self._footprints else None
+        look = None
+        if self._footprints:
+            look = Look(task, pending, self._names, self._performer.times)
         if pending.escape:
             result = self._control.refuse(task, pending)
         elif row.kind is Kind.EXIT:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from racecheck.footprint import Scene, ending, footprint, look, merge
+from racecheck.engine.clock import EPOCH_NS
+from racecheck.footprint import Scene, ending, footprint, look, merge, stamp
 from racecheck.model import EMPTY, FaultKind
 
 if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Actor, Process, Task
+    from racecheck.engine.times import FileTimes
     from racecheck.footprint import Names
     from racecheck.model import Fault, Footprint
 
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 class Look:
     """What the footprint of one step depends on, as it is just before the step."""
 
-    __slots__ = ("_before", "_endings", "_scene")
+    __slots__ = ("_before", "_endings", "_scene", "_times")
 
-    def __init__(self, task: Task, pending: Pending, names: Names) -> None:
+    def __init__(
+        self, task: Task, pending: Pending, names: Names, times: FileTimes
+    ) -> None:
         self._scene = Scene(
             pending.call,
             task.process.pid,
@@ -31,15 +35,22 @@ class Look:
         self._before = look(self._scene)
         # Any call can be a process's last: it exits, is torn, or dies of a signal.
         self._endings = _endings(task.actor)
+        self._times = times
+        times.stamped.clear()
 
     def footprint(self, result: int, fault: Fault | None) -> Footprint:
         """Return the footprint of the step, once it has been taken."""
         if fault is not None and fault.kind is FaultKind.ERRNO:
             # The call was not made, whatever the box is like.
             return EMPTY
+        now = self._times.now
+        stamps = [
+            stamp(inode, now, changed=changed, moved=now != EPOCH_NS)
+            for inode, changed in self._times.stamped.items()
+        ]
         done = footprint(self._scene, self._before, result)
         gone = [end for process, end in self._endings if process.ended and end != EMPTY]
-        return merge(done, *gone) if gone else done
+        return merge(done, *stamps, *gone) if stamps or gone else done
 
 
 def footprint_of_end(actor: Actor) -> Footprint:

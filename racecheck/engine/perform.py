@@ -79,7 +79,7 @@ class Performer:
         self._registers = registers
         self._names = names
         self._clock = clock
-        self._times = FileTimes()
+        self.times = FileTimes()
         self._wait = wait
         self._display = display
 
@@ -121,9 +121,9 @@ class Performer:
                 if isinstance(text, str):
                     given[name] = self._display(text)
             self._apply(task, pending, result)
-            self._times.apply(pending, self._names, result, self._clock.realtime_ns)
+            self.times.apply(pending, self._names, result, self._clock.realtime_ns)
             if call.row.kind is Kind.STAT:
-                self._times.put(pending, task.process.memory)
+                self.times.put(pending, task.process.memory)
         return Done(result, given)
 
     def _reach_exit(self, task: Task) -> int | None:

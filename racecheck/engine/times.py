@@ -34,6 +34,9 @@ _STATX: Final = {"inode": 32, "atime": 64, "btime": 80, "ctime": 96, "mtime": 11
 _STATX_LINKS: Final = 16
 _STATX_SIZE: Final = 40
 _STAT_SIZE: Final = 48
+_STATX_MODE: Final = 28
+_X86_MODE: Final = 24
+_ARM_MODE: Final = 16
 _X86_LINKS: Final = 16
 _ARM_LINKS: Final = 20
 _FOLDER_SIZE: Final = 4096
@@ -60,9 +63,16 @@ class FileTimes:
     """The times of all inodes in the sandbox, for one execution.
 
     An inode that no step has touched has those of the fresh box.
+
+    Attributes:
+        stamped: Inodes that steps have given times to since this was last cleared, and
+            whether they had others before. Those that the steps made are left out.
+        now: The time that the last of these steps was taken at.
     """
 
     def __init__(self) -> None:
+        self.stamped: dict[str, bool] = {}
+        self.now = EPOCH * _SECOND
         self._times: dict[str, dict[str, int]] = {}
 
     def of(self, inode: str) -> dict[str, int]:
@@ -83,6 +93,7 @@ class FileTimes:
         kind = pending.call.row.kind
         if kind not in MUTATING:
             return
+        self.now = now
         walks = pending.walks
         if kind is Kind.OPEN:
             self._opened(pending, names, now)
@@ -120,8 +131,9 @@ class FileTimes:
                 value = times[name]
                 data = pair.pack(value // _SECOND, value % _SECOND)
                 memory.write(address + offset, data)
-        status = pending.walks[0].status if pending.walks else None
-        if status is not None and stat.S_ISDIR(status.st_mode):
+        at = _STATX_MODE if extended else _ARM_MODE if _ARM else _X86_MODE
+        mode = int.from_bytes(memory.read(address + at, 2), "little")
+        if stat.S_ISDIR(mode):
             # These tell how many names there are, by a rule of the file system's own.
             links = _STATX_LINKS if extended else _ARM_LINKS if _ARM else _X86_LINKS
             size = 4 if extended or _ARM else 8
@@ -144,7 +156,10 @@ class FileTimes:
 
     def _set(self, inode: str | None, now: int, *which: str) -> None:
         if inode is not None:
-            self._times[inode] = self.of(inode) | dict.fromkeys(which, now)
+            before = self.of(inode)
+            after = self._times[inode] = before | dict.fromkeys(which, now)
+            known = self.stamped.get(inode, False)
+            self.stamped[inode] = known or after != before
 
     def _set_explicitly(self, pending: Pending, now: int) -> None:
         inode = self._target(pending)

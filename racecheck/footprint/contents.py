@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from typing import TYPE_CHECKING, Final
 
 from racecheck.footprint.entries import REFUSED, empty
@@ -130,7 +131,7 @@ def allocate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         draft.read("size", file.target)
         if end > size:
             draft.write("size", file.target)
-            draft.write("data", file.target, start=min(size, start), end=end)
+            draft.write("data", file.target, start=size, end=end)
 
 
 def seek(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -150,7 +151,7 @@ def seek(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 def listing(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """A listing gives all names; where it takes several calls, also their places."""
     file = scene.files.get("fd")
-    if file is None:
+    if file is None or not stat.S_ISDIR(before.opened["fd"].mode):
         return
     draft.read("alive", file.target)
     if result == -errno.ENOENT:

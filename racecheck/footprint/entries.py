@@ -155,8 +155,8 @@ def _refused_rename(draft: Draft, old: Walk, new: Walk, result: int) -> None:
             continue
         if result in REFUSED:
             draft.read("attributes", walk.target)
-        if result == -errno.ENOTEMPTY and is_folder(walk):
-            draft.read("membership", walk.target)
+    if result == -errno.ENOTEMPTY and new.target is not None:
+        draft.read("membership", new.target)
 
 
 def _renamed(draft: Draft, old: Walk, new: Walk, *, exchange: bool) -> None:

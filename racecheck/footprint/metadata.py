@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 
 def status(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """`stat`: size and links of a folder, and all times, are not shown to actors."""
+    """`stat`: size and links of a folder are not shown to actors."""
     target, mode = _target(draft, scene, before)
     # What statfs(2) tells is not of the box.
     if result < 0 or target is None or "buffer" not in scene.call.row.args:
         return
     draft.read("attributes", target)
+    draft.read("times", target)
     if not stat.S_ISDIR(mode):
         draft.read("links", target)
         if not stat.S_ISLNK(mode):
@@ -58,7 +59,7 @@ def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 
 def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """`utimensat`: nobody sees times, but they are part of the box."""
+    """`utimensat`: with other times than the present one; see `rules.stamp`."""
     target, _ = _target(draft, scene, before)
     if target is None:
         return

@@ -55,6 +55,25 @@ def _fault(draft: Draft, scene: Scene) -> None:
         draft.read("size", file.target)
 
 
+def stamp(inode: str, now: int, *, changed: bool, moved: bool) -> Footprint:
+    """Return what giving an inode the present time adds to a footprint.
+
+    Args:
+        inode: Name of the inode.
+        now: The present time.
+        changed: Whether the inode had another time before.
+        moved: Whether the clock has moved since the start of the execution.
+    """
+    draft = Draft()
+    if not moved:
+        # All files still have this time, unless somebody gave them another one. So
+        # nothing is changed as a rule, and `stat` stays independent of most steps.
+        draft.read("times", inode)
+    if moved or changed:
+        draft.write("times", inode, str(now))
+    return draft.build()
+
+
 def ending(process: int, held: Mapping[int, OpenFile]) -> Footprint:
     """Return what the end of a process will change; to be asked while it lives.
 
