@@ -453,7 +453,10 @@ class Control:
             return False
         task.number = number
         ends = None
-        if name in TIMED or name in ("nanosleep", "clock_nanosleep", "futex"):
+        if name == "futex":
+            task.wait = self._futexes.enter(task, raw)
+            return task.wait is not None
+        if name in TIMED or name in ("nanosleep", "clock_nanosleep"):
             try:
                 ends = deadline(name, raw, task.process.memory, task.actor.clock)
             except OSError:
@@ -462,9 +465,6 @@ class Control:
         if name in ("nanosleep", "clock_nanosleep"):
             task.wait = Wait("sleep", ends)
             return True
-        if name == "futex":
-            task.wait = self._futexes.enter(task, raw, ends)
-            return task.wait is not None
         if name in NAMES:
             return self._try(task, name, raw, ends)
         if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):

@@ -11,6 +11,7 @@ import errno
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.waits import FutexWait
+from racecheck.kernel.deadlines import deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,9 +40,7 @@ class Futexes:
         self._permits: dict[object, int] = {}
         self._words: dict[FutexWait, tuple[Process, int, int]] = {}
 
-    def enter(
-        self, task: Task, raw: Sequence[int], deadline_ns: int | None
-    ) -> FutexWait | None:
+    def enter(self, task: Task, raw: Sequence[int]) -> FutexWait | None:
         """Answer a futex call at its entry stop.
 
         Returns:
@@ -50,7 +49,7 @@ class Futexes:
         command = raw[1] & _COMMAND
         key = self._key(task.process, raw[0], private=bool(raw[1] & _PRIVATE))
         if command in (_WAIT, _WAIT_BITSET):
-            return self._begin(task, raw, key, deadline_ns)
+            return self._begin(task, raw, key)
         if command in (_WAKE, _WAKE_BITSET):
             self._registers.skip(task.tid, self._wake(key, raw[2] & 0xFFFFFFFF))
         elif command in (_REQUEUE, _CMP_REQUEUE):
@@ -93,8 +92,13 @@ class Futexes:
                 wait.woken = True
 
     def _begin(
-        self, task: Task, raw: Sequence[int], key: object, deadline_ns: int | None
+        self, task: Task, raw: Sequence[int], key: object
     ) -> FutexWait | None:
+        try:
+            deadline_ns = deadline("futex", raw, task.process.memory, task.actor.clock)
+        except OSError:
+            # The kernel says so to the program, in the same words.
+            return None
         try:
             word = int.from_bytes(task.process.memory.read(raw[0], 4), "little")
         except OSError:
