@@ -307,9 +307,16 @@ class Control:
         self._ids.add(tid, shown)
         if event == ptrace.EVENT_VFORK or flags & _CLONE_VFORK:
             ptrace.resume(task.tid)
-            task.wait = VforkWait(task)
+            child.process.borrows = True
+            task.wait = VforkWait(task, child.process, self._collect)
             return
         self._return_from_spawn(task)
+
+    def _collect(self, task: Task) -> None:
+        """Wait for an event of a task that is certain to come, and keep it."""
+        status = self.wait(task)
+        if os.WIFSTOPPED(status):
+            task.events.append(status)
 
     def _return_from_spawn(self, task: Task) -> None:
         """Bring a parent to the exit of the call, and put the id there that is shown."""
@@ -343,6 +350,7 @@ class Control:
             return
         process, actor = task.process, task.actor
         process.ended = True
+        process.borrows = False
         process.release()
         for other in actor.tasks:
             if other.process is process:

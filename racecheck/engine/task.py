@@ -38,6 +38,8 @@ class Process:
         clock: Monotonic time that its clock page shows, -1 before it shows any.
         alarm_ns: Monotonic time at which it gets SIGALRM, or None.
         alarm_every_ns: Time between alarms, 0 for a single one.
+        borrows: Whether it runs in its parent's memory, as a vfork child does until it
+            executes a program or ends.
         ended: Whether it has ended.
     """
 
@@ -45,6 +47,7 @@ class Process:
         "_memory",
         "alarm_every_ns",
         "alarm_ns",
+        "borrows",
         "clock",
         "descriptors",
         "ended",
@@ -62,6 +65,7 @@ class Process:
         self.clock = -1
         self.alarm_ns: int | None = None
         self.alarm_every_ns = 0
+        self.borrows = False
         self.ended = False
         self.vdso: VDSO | None = None
         self._memory: Memory | None = None
@@ -81,6 +85,7 @@ class Process:
     def executed(self) -> None:
         """Take note of an exec: another address space, some descriptors closed."""
         self.release()
+        self.borrows = False
         self.descriptors.execute()
         self.clock = -1
         self.vdso = VDSO.find(self.pid, self.memory)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from racecheck.kernel.ptrace import system_call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from racecheck.engine.futexes import Futexes
     from racecheck.engine.task import Process, Task
     from racecheck.engine.tries import Try
@@ -154,14 +156,24 @@ class KernelWait(Wait):
 
 
 class VforkWait(Wait):
-    """A wait of the parent until its vfork child has executed a program or ended."""
+    """A wait of the parent until its vfork child has executed a program or ended.
 
-    def __init__(self, task: Task) -> None:
+    The kernel lets the parent go on by then, but says so in its own time. Who looks in
+    between has to wait for it, or it would depend on luck who can go on.
+    """
+
+    def __init__(
+        self, task: Task, child: Process, collect: Callable[[Task], None]
+    ) -> None:
         super().__init__("vfork")
         self._task = task
+        self._child = child
+        self._collect = collect
 
     def is_over(self) -> bool:
         """See `Wait.is_over`."""
+        if not (self._child.borrows or self._task.events or self._task.ended):
+            self._collect(self._task)
         return bool(self._task.events)
 
     def finish(self, task: Task, registers: Registers) -> None:
