@@ -34,12 +34,13 @@ EPOCH: Final = 1_700_000_000
 
 
 class _Node(NamedTuple):
-    """One thing in the initial box."""
+    """One thing in the initial box; `same` is an earlier name of the same file."""
 
     path: str
     mode: int
-    content: bytes
-    link: str
+    content: bytes = b""
+    link: str = ""
+    same: str = ""
 
 
 class Sandbox:
@@ -113,7 +114,7 @@ class Sandbox:
         Raises:
             CannotRunError: It holds something that cannot be made again.
         """
-        self._initial = tuple(_snapshot(str(self.root), ""))
+        self._initial = tuple(_snapshot(str(self.root), "", {}))
 
     def restore(self) -> None:
         """Make the box what it was when `keep_as_initial` was called.
@@ -134,7 +135,9 @@ class Sandbox:
             if node.link:
                 os.symlink(node.link, path)  # noqa: PTH211  hot path
                 continue
-            if stat.S_ISDIR(node.mode):
+            if node.same:
+                os.link(f"{root}/{node.same}", path)
+            elif stat.S_ISDIR(node.mode):
                 os.mkdir(path, 0o700)  # noqa: PTH102  hot path
             else:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -226,19 +229,24 @@ def _lock(folder: Path) -> int:
     return descriptor
 
 
-def _snapshot(root: str, folder: str) -> list[_Node]:
+def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list[_Node]:
     nodes = []
     for name in sorted(os.listdir(f"{root}/{folder}")):  # noqa: PTH208  text is wanted
         path = f"{folder}/{name}" if folder else name
         whole = f"{root}/{path}"
-        mode = os.lstat(whole).st_mode
+        status = os.lstat(whole)
+        mode = status.st_mode
         if stat.S_ISLNK(mode):
-            nodes.append(_Node(path, mode, b"", os.readlink(whole)))
+            nodes.append(_Node(path, mode, link=os.readlink(whole)))
         elif stat.S_ISDIR(mode):
-            nodes.append(_Node(path, mode, b"", ""))
-            nodes += _snapshot(root, path)
+            nodes.append(_Node(path, mode))
+            nodes += _snapshot(root, path, known)
         elif stat.S_ISREG(mode):
-            nodes.append(_Node(path, mode, Path(whole).read_bytes(), ""))
+            same = known.setdefault((status.st_dev, status.st_ino), path)
+            if same == path:
+                nodes.append(_Node(path, mode, content=Path(whole).read_bytes()))
+            else:
+                nodes.append(_Node(path, mode, same=same))
         else:
             message = f"setup made {path}, which is no file, folder or link"
             raise CannotRunError(message)
