@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Look:
     """What the footprint of one step depends on, as it is just before the step."""
 
-    __slots__ = ("_before", "_endings", "_scene", "_times")
+    __slots__ = ("_actor", "_before", "_endings", "_scene", "_times")
 
     def __init__(
         self, task: Task, pending: Pending, names: Names, times: FileTimes
@@ -34,6 +34,7 @@ class Look:
         )
         self._before = look(self._scene)
         # Any call can be a process's last: it exits, is torn, or dies of a signal.
+        self._actor = task.actor
         self._endings = _endings(task.actor)
         self._times = times
         times.stamped.clear()
@@ -49,7 +50,13 @@ class Look:
             for inode, changed in self._times.stamped.items()
         ]
         done = footprint(self._scene, self._before, result)
-        gone = [end for process, end in self._endings if process.ended and end != EMPTY]
+        # Processes can share their descriptors, which then stay open.
+        kept = {process.descriptors for process in self._actor.processes()}
+        gone = [
+            end
+            for process, end in self._endings
+            if end != EMPTY and process.ended and process.descriptors not in kept
+        ]
         return merge(done, *stamps, *gone) if stamps or gone else done
 
 
