@@ -1,0 +1,176 @@
+"""Runs actors in a chosen order on the real kernel and keeps all that came of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from racecheck.engine import Execution, Machine
+from racecheck.model import EMPTY, Decision, Kind, Program, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from racecheck.footprint import Names
+    from racecheck.model import Footprint, History, Operation, SchedulingPoint, View
+
+_MAX_STEPS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of one execution.
+
+    Attributes:
+        steps: Its steps.
+        values: What each actor's function returned.
+        tree: What was left of the box.
+        uncontrolled: What racecheck could not control.
+    """
+
+    steps: tuple[Step, ...]
+    values: dict[str, object]
+    tree: dict[str, object]
+    uncontrolled: tuple[str, ...]
+
+    @property
+    def order(self) -> list[str]:
+        """Who took each step."""
+        return [step.actor for step in self.steps]
+
+    def of(self, actor: str) -> list[Step]:
+        """Return the steps of one actor on the box, without its ends."""
+        return [
+            step
+            for step in self.steps
+            if step.actor == actor and step.kind not in {Kind.RETURN, Kind.EXIT}
+        ]
+
+
+class Stage:
+    """A box and actors, for executions one after the other."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._programs: list[Program] = []
+
+    def prepare(
+        self, fill: Callable[[], object], actors: Mapping[str, Callable[[], object]]
+    ) -> None:
+        """Get ready for executions.
+
+        Args:
+            fill: Fills the box, which is the working directory while it does.
+            actors: What each actor does, by name.
+        """
+        sandbox = self._machine.sandbox
+        sandbox.clear()
+        here = os.getcwd()
+        os.chdir(sandbox.box)
+        try:
+            fill()
+        finally:
+            os.chdir(here)
+        sandbox.keep_as_initial()
+        self._programs = [
+            Program(name=name, role="actor", pid=1001 + index, function=f, arguments={})
+            for index, (name, f) in enumerate(actors.items())
+        ]
+        self._machine.serve(self._programs)
+
+    def play(self, order: Sequence[str | Decision] = ()) -> Played:
+        """Run one execution.
+
+        Args:
+            order: Who takes each step; after that, each actor goes on to its end.
+        """
+        execution = Execution(
+            self._machine,
+            self._programs,
+            seed=0,
+            max_steps=_MAX_STEPS,
+            footprints=True,
+        )
+        watcher = _Watcher(str(self._machine.sandbox.box), execution.names)
+        execution.run(Ordered(order), watcher)
+        return Played(
+            tuple(execution.steps),
+            {each.actor: each.value for each in execution.operations},
+            watcher.tree,
+            tuple(execution.uncontrolled),
+        )
+
+
+class Ordered:
+    """A scheduler that takes the steps in an order, and then those that are left."""
+
+    def __init__(self, order: Sequence[str | Decision]) -> None:
+        self._order = list(order)
+
+    def start_execution(self) -> int | None:
+        """Begin."""
+        return 0
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        """Choose the next one of the order that can go on."""
+        del current
+        names = [point.actor for point in enabled]
+        while self._order:
+            wanted = self._order.pop(0)
+            decision = Decision(wanted) if isinstance(wanted, str) else wanted
+            if decision.actor in names:
+                return decision
+        return Decision(names[0])
+
+    def record(self, step: Step) -> None:
+        """Learn nothing."""
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Learn nothing."""
+
+
+class _Watcher:
+    """Keeps the tree that is left at the end."""
+
+    def __init__(self, box: str, names: Names) -> None:
+        self.tree: dict[str, object] = {}
+        self._box = box
+        self._names = names
+
+    def start(self, view: View, history: History | None) -> None:
+        """Look at nothing."""
+
+    def on_step(self, view: View, history: History, step: Step) -> Footprint:
+        """Look at nothing."""
+        del view, history, step
+        return EMPTY
+
+    def on_return(
+        self, view: View, history: History, operation: Operation
+    ) -> Footprint:
+        """Look at nothing."""
+        del view, history, operation
+        return EMPTY
+
+    def on_end(self, view: View, history: History) -> None:
+        """Keep type, mode, identity and content of everything."""
+        del view, history
+        root = os.path.dirname(self._box)
+        for folder, folders, files in os.walk(root):
+            for name in sorted(folders + files):
+                path = os.path.join(folder, name)
+                self.tree[os.path.relpath(path, root)] = self._describe(path)
+
+    def _describe(self, path: str) -> object:
+        status = os.lstat(path)
+        shown: tuple[object, ...] = (self._names.find(status), status.st_mode)
+        if stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                shown += (status.st_nlink, file.read())
+        elif stat.S_ISLNK(status.st_mode):
+            shown += (os.readlink(path),)
+        return shown
