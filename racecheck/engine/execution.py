@@ -12,6 +12,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
+
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
@@ -20,7 +22,7 @@ from racecheck.engine.perform import Performer
 from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait, StallWait
 from racecheck.errors import EngineError
-from racecheck.footprint import Names
+from racecheck.footprint import Names, merge
 from racecheck.kernel import ptrace
 from racecheck.model import (
     EMPTY,
@@ -54,16 +56,18 @@ _SECOND: Final = 1_000_000_000
 class Observer(Protocol):
     """Somebody who looks on: told of each step while every actor stands still."""
 
-    def start(self, view: View) -> None:
-        """Look at the box before the first step."""
+    def start(self, view: View, history: History | None) -> None:
+        """Look at the box before the first step; history if footprints are wanted."""
         ...
 
-    def on_step(self, view: View, history: History, step: Step) -> None:
-        """Look at what a step has done."""
+    def on_step(self, view: View, history: History, step: Step) -> Footprint:
+        """Look at what a step has done; return what that adds to its footprint."""
         ...
 
-    def on_return(self, view: View, history: History, operation: Operation) -> None:
-        """Look at an operation that has ended."""
+    def on_return(
+        self, view: View, history: History, operation: Operation
+    ) -> Footprint:
+        """Look at an operation that has ended; return as `on_step` does."""
         ...
 
     def on_end(self, view: View, history: History) -> None:
@@ -80,7 +84,10 @@ class Execution:
         steps: The steps so far.
         decisions: The decisions so far; one a step.
         uncontrolled: What was not controlled or not decoded, each once.
+        altered: Whether some of that was refused, so that what the actors did from
+            there on need not be what they do by themselves.
         stuck: Why the execution was broken off, or empty.
+        given_up: Whether the scheduler gave it up.
         waiting: Who was left waiting, and for what, when nobody could go on.
     """
 
@@ -107,7 +114,9 @@ class Execution:
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
         self.uncontrolled: dict[str, None] = {}
+        self.altered = False
         self.stuck = ""
+        self.given_up = False
         self.waiting: tuple[str, ...] = ()
         self._machine = machine
         self._programs = tuple(programs)
@@ -128,11 +137,7 @@ class Execution:
             ended=self._endings.ended,
         )
         self._performer = Performer(
-            machine.registers,
-            self._names,
-            self._clock,
-            self._control.wait,
-            machine.sandbox.display,
+            machine, self._names, self._clock, self._control.wait
         )
         self._unstarted = list(self._programs)
         self._told = 0
@@ -181,7 +186,7 @@ class Execution:
         self._names.scan(str(sandbox.root), sandbox.display)
         view = self._machine.view(self._names)
         try:
-            observer.start(view)
+            observer.start(view, self if self._footprints else None)
             self._start_ready()
             current: str | None = None
             while points := self._points():
@@ -189,16 +194,21 @@ class Execution:
                     self.stuck = f"{current} went on after {self._max_steps} steps"
                     break
                 decision = scheduler.choose(points, current)
+                if decision is None:
+                    self.given_up = True
+                    break
                 task = self._find(decision.actor)
                 current = task.lane
                 self._step(task, decision, view, observer)
-                if self._machine.watchdog.reason:
-                    self.stuck = self._machine.watchdog.reason
+                scheduler.record(self.steps[-1])
+                self.stuck = self.broken_off
+                if self.stuck:
                     break
         finally:
             self._finish()
-        self._tell(view, observer)
-        observer.on_end(view, self)
+        if not self.given_up:
+            self._tell(view, observer)
+            observer.on_end(view, self)
         scheduler.finish_execution(self.steps)
 
     # --- who can go on ----------------------------------------------------------------
@@ -281,8 +291,9 @@ class Execution:
             for operation in self.operations
         )
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, *, refused: bool = False) -> None:
         self.uncontrolled[text] = None
+        self.altered = self.altered or refused
 
     # --- steps ------------------------------------------------------------------------
 
@@ -300,7 +311,7 @@ class Execution:
         actor.steps += 1
         self._control.changes += step.may_change
         self.steps.append(step)
-        observer.on_step(view, self, step)
+        self._add(observer.on_step(view, self, step))
         if step.kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
         self._tell(view, observer)
@@ -352,7 +363,14 @@ class Execution:
         while self._told < len(self.operations):
             operation = self.operations[self._told]
             self._told += 1
-            observer.on_return(view, self, operation)
+            self._add(observer.on_return(view, self, operation))
+
+    def _add(self, seen: Footprint) -> None:
+        """Add to the last step what those who looked on at it depended on."""
+        if self._footprints and seen != EMPTY and self.steps:
+            step = self.steps[-1]
+            footprint = merge(step.footprint, seen)
+            self.steps[-1] = msgspec.structs.replace(step, footprint=footprint)
 
     def _crash(self, task: Task, fault: Fault) -> Step:
         operation = task.actor.operation
@@ -419,6 +437,12 @@ class Execution:
                 assert task.point is not None  # noqa: S101  it stands at the call
                 task.wait, task.point = LockWait(row.name, task.point), None
                 self._control.reenter(task)
+            elif done.asleep:
+                # Somebody else may have to do something first, which nobody can know.
+                self.stuck = f"{task.lane} waits in {row.name}"
+                self._note(self.stuck, refused=True)
+                task.actor.kill()
+                self._control.wait_for_end(task.actor)
             elif fault is not None and fault.kind is FaultKind.TEAR:
                 self._kill(task.actor)
         return self._record(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from racecheck.footprint import Names, Resolver, Walk
 
 T = TypeVar("T")
+_WHOLE = 1 << 62
+"""End of the range of all bytes, however many a file has."""
 
 
 class BoxView:
@@ -25,23 +27,27 @@ class BoxView:
     Answers are kept until a step touches something they depended on.
 
     Attributes:
-        reads: The resources that the answers so far depended on.
+        seen: The resources that the answers depended on since `forget_seen`.
     """
 
     def __init__(self, sandbox: Sandbox, names: Names, resolver: Resolver) -> None:
-        self.reads: set[Resource] = set()
+        self.seen: set[Resource] = set()
         self._box = str(sandbox.box)
         self._names = names
         self._resolver = resolver
         self._process = os.getpid()
-        self._answers: dict[tuple[str, str], tuple[object, frozenset[str]]] = {}
+        self._answers: dict[tuple[str, str], tuple[object, frozenset[Resource]]] = {}
         self._looked_at: set[Resource] = set()
+
+    def forget_seen(self) -> None:
+        """See `View.forget_seen`."""
+        self.seen = set()
 
     def changed(self, objects: Iterable[str]) -> None:
         """Forget the answers that depended on any of these inodes."""
         for name in objects:
             for question, (_, depended) in list(self._answers.items()):
-                if name in depended:
+                if any(resource.object == name for resource in depended):
                     del self._answers[question]
 
     def read(self, path: str) -> bytes | None:
@@ -67,18 +73,18 @@ class BoxView:
     def _ask(self, method: str, path: str, answer: Callable[[str], T]) -> T:
         known = self._answers.get((method, path))
         if known is not None:
+            self.seen |= known[1]
             return cast("T", known[0])
         self._looked_at = set()
         found = answer(path)
-        self.reads |= self._looked_at
-        depended = frozenset(resource.object for resource in self._looked_at)
-        self._answers[method, path] = (found, depended)
+        self.seen |= self._looked_at
+        self._answers[method, path] = (found, frozenset(self._looked_at))
         return found
 
     def _read(self, path: str) -> bytes | None:
         walk = self._walk(path, follow=True)
         if walk.target is not None:
-            self._looked_at.add(Resource("data", walk.target))
+            self._looked_at.add(Resource("data", walk.target, end=_WHOLE))
             self._looked_at.add(Resource("size", walk.target))
         try:
             descriptor = os.open(f"{self._box}/{path}", os.O_RDONLY | os.O_NONBLOCK)

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from racecheck.errors import ReplayDivergedError
 from racecheck.footprint import conflicts
 from racecheck.model import (
     Coverage,
@@ -26,6 +27,7 @@ from racecheck.model import (
 from racecheck.scenario.checks import DEADLOCK
 from racecheck.scheduling import (
     SCHEDULERS,
+    ExhaustiveScheduler,
     PlannedFaultsScheduler,
     RecordedScheduler,
 )
@@ -44,6 +46,11 @@ ASSUMPTIONS: Final = (
     "a folder's listing is sorted by name",
 )
 """What every answer of the process engine takes for granted."""
+
+ASSUMED_OF_TASKS: Final = (
+    "the order of one actor's tasks among themselves was not permuted"
+)
+ASSUMED_OF_WAITS: Final = "time passes only when nobody else can go on"
 
 _PROGRESS_EVERY_S: Final = 0.2
 _MOST_UNKNOWN: Final = 20
@@ -65,6 +72,9 @@ class _Tally:
     finished: set[str] = field(default_factory=set)
     findings: dict[str, Finding] = field(default_factory=dict)
     fresh: bool = False
+    given_up: int = 0
+    tasks: bool = False
+    waits: bool = False
 
 
 class _StateKeptError(Exception):
@@ -107,12 +117,13 @@ def _explore(  # noqa: PLR0913  as above
     fresh: bool,
 ) -> ScenarioResult:
     scenario = runner.scenario
-    planned = PlannedFaultsScheduler(SCHEDULERS[scheduler_name](seed), scenario.faults)
+    scheduler = SCHEDULERS[scheduler_name](seed)
+    planned = PlannedFaultsScheduler(scheduler, scenario.faults)
     tally = _Tally(fresh=fresh)
     started = told = time.monotonic()
     while not _is_answered(tally, scenario.expect):
         now = time.monotonic()
-        if budget.is_spent(tally.executions, now - started):
+        if budget.is_spent(tally.executions + tally.given_up, now - started):
             break
         if now - told > _PROGRESS_EVERY_S:
             told = now
@@ -127,10 +138,14 @@ def _explore(  # noqa: PLR0913  as above
         execution_seed = planned.start_execution()
         if execution_seed is None:
             break
-        _explore_one(runner, planned, execution_seed, tally)
+        try:
+            _explore_one(runner, planned, execution_seed, tally)
+        except ReplayDivergedError as error:
+            tally.diverged = str(error)
     return _result(
         runner,
         tally,
+        scheduler,
         seed=seed,
         budget=budget,
         scheduler_name=scheduler_name,
@@ -142,21 +157,29 @@ def _explore(  # noqa: PLR0913  as above
     )
 
 
-def _explore_one(runner: Runner, scheduler: Scheduler, seed: int, tally: _Tally) -> None:
-    # Footprints cost time and serve only to show that actors do meet, so they are
-    # taken until one execution has shown it.
+def _explore_one(
+    runner: Runner, scheduler: PlannedFaultsScheduler, seed: int, tally: _Tally
+) -> None:
+    # Footprints cost time. Where the scheduler does not ask for them they serve only to
+    # show that actors do meet, so they are taken until one execution has shown it.
     look = not tally.dependent and tally.looked < _MOST_WITH_FOOTPRINTS
+    footprints = look or scheduler.needs_footprints
     # Processes are used again where that makes no difference. The first executions are
     # run both ways to see whether it does, and one in many later.
     turn = tally.executions
     both = turn < _RUN_BOTH_WAYS or turn % _CHECK_EVERY == 0
     reuse = not tally.fresh and not both
-    trace = runner.run(scheduler, seed, footprints=look, reuse=reuse)
+    trace = runner.run(scheduler, seed, footprints=footprints, reuse=reuse)
+    if trace is None:
+        tally.given_up += 1
+        return
     if both and not tally.fresh and _again(runner, trace, reuse=True)[1]:
         raise _StateKeptError
     tally.executions += 1
     tally.steps += len(trace.steps)
     tally.finished.update(end.actor for end in trace.ends if not end.crashed)
+    tally.tasks = tally.tasks or any(step.task for step in trace.steps)
+    tally.waits = tally.waits or any(step.kind is Kind.WAKE for step in trace.steps)
     if look:
         tally.looked += 1
         tally.dependent = actors_depend(trace.steps)
@@ -214,6 +237,7 @@ def _again(runner: Runner, trace: Trace, *, reuse: bool) -> tuple[Trace, str]:
     again = runner.run(
         recorded, seed, footprints=not reuse, outputs=not reuse, reuse=reuse
     )
+    assert again is not None  # noqa: S101  a recording is never given up
     return again, first_difference(trace.steps, again.steps)
 
 
@@ -240,9 +264,12 @@ def _detailed(step: Step, other: Step) -> str:
 
 
 def _broken(trace: Trace) -> list[str]:
+    if trace.verdict is Verdict.UNKNOWN:
+        return []
     names = [violation.invariant for violation in trace.violations]
     if trace.verdict is Verdict.DEADLOCKED:
-        names.append(DEADLOCK)
+        # That nobody came to an end is what a deadlock is.
+        return [DEADLOCK, *(name for name in names if name != "progress")]
     return names
 
 
@@ -266,6 +293,7 @@ def _finding(name: str, trace: Trace, execution: int, confirmed: bool) -> Findin
 def _result(  # noqa: PLR0913  the parts of a result
     runner: Runner,
     tally: _Tally,
+    scheduler: Scheduler,
     *,
     seed: int,
     budget: Budget,
@@ -280,6 +308,20 @@ def _result(  # noqa: PLR0913  the parts of a result
     as_expected = found == expected and verdict in (
         (Verdict.VIOLATED, Verdict.DEADLOCKED) if expected else (Verdict.PASSED,)
     )
+    bounds: dict[str, int | float | str] = {
+        "budget": str(budget),
+        "max_steps": scenario.max_steps,
+        "max_cpu_s": scenario.max_cpu_s,
+        "planned_faults": len(scenario.faults),
+    }
+    coverage = Coverage.SAMPLED
+    if isinstance(scheduler, ExhaustiveScheduler):
+        bounds["exhaustive"] = scheduler.exhaustive
+        bounds["sampled"] = scheduler.sampled
+        bounds["given_up"] = scheduler.blocked
+        coverage = Coverage.CUT
+        if scheduler.finished and not (tally.tasks or tally.waits or tally.unknown):
+            coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
         engine="process",
@@ -287,14 +329,13 @@ def _result(  # noqa: PLR0913  the parts of a result
         reason=reason,
         expected=expected,
         as_expected=as_expected,
-        coverage=Coverage.SAMPLED,
-        assumptions=ASSUMPTIONS,
-        bounds={
-            "budget": str(budget),
-            "max_steps": scenario.max_steps,
-            "max_cpu_s": scenario.max_cpu_s,
-            "planned_faults": len(scenario.faults),
-        },
+        coverage=coverage,
+        assumptions=(
+            *ASSUMPTIONS,
+            *((ASSUMED_OF_TASKS,) if tally.tasks else ()),
+            *((ASSUMED_OF_WAITS,) if tally.waits else ()),
+        ),
+        bounds=bounds,
         scheduler=scheduler_name,
         seed=seed,
         executions=tally.executions,

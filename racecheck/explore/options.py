@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_BUDGET", "SCHEDULERS", "Budget", "Options", "ReplayResult"]
 
-SCHEDULERS = ("mixed", "random", "pct")
+SCHEDULERS = ("dpor", "mixed", "random", "pct")
 """Names of the schedulers that an exploration can use."""
 
 DEFAULT_BUDGET = Budget(executions=1000)
@@ -42,7 +42,7 @@ class Options:
     seed: int = 0
     jobs: int = 1
     budget: Budget | None = None
-    scheduler: str = "mixed"
+    scheduler: str = "dpor"
     workdir: Path | None = None
     fresh: bool = False
     stop_first: bool = False

@@ -38,6 +38,7 @@ class Runner:
         self._machine = machine
         sandbox = machine.sandbox
         sandbox.clear()
+        machine.move_in()
         try:
             state = scenario.prepare(sandbox.box)
         except RacecheckError:
@@ -64,7 +65,7 @@ class Runner:
         footprints: bool = False,
         outputs: bool = False,
         reuse: bool = False,
-    ) -> Trace:
+    ) -> Trace | None:
         """Run one execution.
 
         Args:
@@ -73,6 +74,9 @@ class Runner:
             footprints: Whether the steps get footprints.
             outputs: Whether the trace gets what the actors printed.
             reuse: Whether actors may run in processes that were used before.
+
+        Returns:
+            The execution, or None if the scheduler gave it up.
         """
         execution = Execution(
             self._machine,
@@ -83,6 +87,8 @@ class Runner:
             reuse=reuse,
         )
         execution.run(scheduler, self._judge)
+        if execution.given_up:
+            return None
         judged = self._verdict(execution)
         return Trace(
             scenario=self.scenario.name,
@@ -104,14 +110,17 @@ class Runner:
 
     def _verdict(self, execution: Execution) -> _Judged:
         verdict, reason = self._judge.verdict()
+        uncontrolled = f"uncontrolled: {'; '.join(execution.uncontrolled)}"
+        if execution.altered:
+            # What is broken then may be so because a call was refused.
+            return _Judged(Verdict.UNKNOWN, uncontrolled)
         if execution.waiting:
             waiting = " and ".join(execution.waiting)
             return _Judged(Verdict.DEADLOCKED, f"waiting for ever: {waiting}")
         if verdict is Verdict.VIOLATED:
             return _Judged(verdict, execution.stuck or reason)
         if execution.uncontrolled:
-            names = "; ".join(execution.uncontrolled)
-            return _Judged(Verdict.UNKNOWN, f"uncontrolled: {names}")
+            return _Judged(Verdict.UNKNOWN, uncontrolled)
         if execution.stuck:
             return _Judged(Verdict.UNKNOWN, f"stuck: {execution.stuck}")
         return _Judged(verdict, reason)

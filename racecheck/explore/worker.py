@@ -97,6 +97,7 @@ def replay(runner: Runner, text: str) -> Replayed:
     seed = scheduler.start_execution()
     assert seed is not None  # noqa: S101  it has one execution
     trace = runner.run(scheduler, seed, footprints=True, outputs=True)
+    assert trace is not None  # noqa: S101  a recording is never given up
     return Replayed(trace, scheduler.left, steps_digest(trace.steps) == token.digest)
 
 

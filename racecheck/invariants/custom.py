@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from racecheck.invariants.arguments import check_function, check_name
 from racecheck.invariants.rules import Rule
 from racecheck.invariants.steps import may_have_changed
+from racecheck.invariants.watch import ALL_ENDS
 from racecheck.invariants.wording import complaint
 from racecheck.model import Kind
 
@@ -40,6 +41,9 @@ def invariant(rule: Callable[[View, History], object]) -> CustomInvariant:
 
 class CustomInvariant(Rule):
     """An invariant made of a function, which can still be called as one."""
+
+    # The function may ask for anything that has happened.
+    ends = ALL_ENDS
 
     def __init__(self, name: str, rule: Callable[[View, History], object]) -> None:
         super().__init__(name)

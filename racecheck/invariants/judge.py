@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError
 from racecheck.invariants.completeness import cut_short, unended
+from racecheck.invariants.watch import Watch
 from racecheck.invariants.wording import (
     LONGEST_MESSAGE,
     complaint,
@@ -27,7 +28,14 @@ from racecheck.model import Verdict, Violation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from racecheck.model import History, Invariant, Operation, Step, View
+    from racecheck.model import (
+        Footprint,
+        History,
+        Invariant,
+        Operation,
+        Step,
+        View,
+    )
 
 _METHODS = ("start", "after_step", "at_return", "at_end")
 
@@ -48,6 +56,7 @@ class Judge:
 
     def __init__(self, invariants: Iterable[Invariant]) -> None:
         self._invariants = {_name_of(each): each for each in _checked(invariants)}
+        self._watch = Watch()
         self._violations: dict[str, Violation] = {}
         self._failed: dict[str, str] = {}
         self._started = False
@@ -64,30 +73,52 @@ class Judge:
         """A line for each invariant that raised, in the order in which they did."""
         return list(self._failed.values())
 
-    def start(self, view: View) -> None:
-        """Forget the last execution, and look at the box before the first step."""
+    def start(self, view: View, history: History | None = None) -> None:
+        """Forget the last execution, and look at the box before the first step.
+
+        Args:
+            view: The box.
+            history: What footprints are wanted for; without it they stay empty.
+        """
         self._violations.clear()
         self._failed.clear()
         self._started = True
         self._ended = False
         self._incomplete = ()
+        self._watch.clear()
         self._ask(lambda each: each.start(view))
+        if history is not None:
+            self._watch.look(self._invariants.values(), view, history)
 
-    def on_step(self, view: View, history: History, step: Step) -> None:
-        """Judge the box after a step."""
+    def on_step(self, view: View, history: History, step: Step) -> Footprint:
+        """Judge the box after a step.
+
+        Returns:
+            What this adds to the step's footprint: see `Watch`.
+        """
         self._ask(
             lambda each: each.after_step(view, history, step),
             step=step.index,
             actor=step.actor,
+            view=view,
         )
+        return self._watch.after(step, view, history)
 
-    def on_return(self, view: View, history: History, operation: Operation) -> None:
-        """Judge an operation as it ends, and the box at that moment."""
+    def on_return(
+        self, view: View, history: History, operation: Operation
+    ) -> Footprint:
+        """Judge an operation as it ends, and the box at that moment.
+
+        Returns:
+            What this adds to the footprint of the step that ended it.
+        """
         self._ask(
             lambda each: each.at_return(view, history, operation),
             step=history.steps[-1].index if history.steps else None,
             actor=operation.actor,
+            view=view,
         )
+        return self._watch.after_return()
 
     def on_end(self, view: View, history: History) -> None:
         """Judge the whole execution."""
@@ -119,10 +150,13 @@ class Judge:
         question: Callable[[Invariant], object],
         step: int | None = None,
         actor: str | None = None,
+        view: View | None = None,
     ) -> None:
         for name, each in self._invariants.items():
             if name in self._violations or name in self._failed:
                 continue
+            if view is not None:
+                view.forget_seen()
             try:
                 answer = complaint(question(each), "does not hold", LONGEST_MESSAGE)
             except KeyboardInterrupt:
@@ -132,6 +166,8 @@ class Judge:
             else:
                 if answer is not None:
                     self._violations[name] = Violation(name, answer, step, actor)
+            if view is not None and view.seen:
+                self._watch.saw(name, view.seen)
 
 
 def _checked(invariants: Iterable[Invariant]) -> list[Invariant]:

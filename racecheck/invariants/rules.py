@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 
 from racecheck.invariants.actors import Gate, actors_of
 from racecheck.invariants.steps import may_have_changed
+from racecheck.model import Kind
 
 if TYPE_CHECKING:
     from racecheck.model import History, Operation, Step, View
 
 
 class Rule:
-    """An invariant that always holds; see `racecheck.model.Invariant`."""
+    """An invariant that always holds; see `racecheck.model.Invariant`.
+
+    Attributes:
+        ends: Kinds of ends that can change what it says though no file has changed.
+    """
+
+    ends: frozenset[Kind] = frozenset()
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -55,6 +62,8 @@ class StateRule(Rule):
 
     def __init__(self, name: str, after: str | None = None) -> None:
         super().__init__(name)
+        if after is not None:
+            self.ends = frozenset({Kind.RETURN, Kind.EXIT})
         self._gate = Gate(after)
         self._broken_at_start: str | None = None
 

@@ -87,10 +87,21 @@ class _TempFilesBounded(Rule):
         }
         return self._judge(view, history, len(hanging & self._writers(history)))
 
-    def _judge(self, view: View, history: History, live: int) -> str | None:
+    def margin(self, view: View, history: History) -> int:
+        """Return how many more files there might be; see `racecheck.invariants.watch`."""
+        bound = self._bound(history, history.live(self._role))
+        return bound - len(view.glob(self._pattern))
+
+    def _bound(self, history: History, live: int) -> int:
+        return live * self._per_writer + self._crashes(history) * self._per_crash
+
+    def _crashes(self, history: History) -> int:
         writers = self._writers(history)
-        crashes = sum(end.crashed and end.actor in writers for end in history.ends)
-        bound = live * self._per_writer + crashes * self._per_crash
+        return sum(end.crashed and end.actor in writers for end in history.ends)
+
+    def _judge(self, view: View, history: History, live: int) -> str | None:
+        crashes = self._crashes(history)
+        bound = self._bound(history, live)
         found = view.glob(self._pattern)
         if len(found) <= bound:
             return None

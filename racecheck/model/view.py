@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
+    from racecheck.model.footprint import Resource
     from racecheck.model.history import ActorEnd, Operation
     from racecheck.model.program import Program
     from racecheck.model.step import Step
@@ -18,6 +20,15 @@ class View(Protocol):
     Paths are relative to the box. Nothing raises for a path that is not there: it
     gives None, as that is a thing an invariant asks about.
     """
+
+    @property
+    def seen(self) -> AbstractSet[Resource]:
+        """What the answers depended on since `forget_seen`."""
+        ...
+
+    def forget_seen(self) -> None:
+        """Begin to note anew what answers depend on."""
+        ...
 
     def read(self, path: str) -> bytes | None:
         """Return what a reader that opens the path now would read."""

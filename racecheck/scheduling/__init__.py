@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from racecheck.scheduling.alternating import AlternatingScheduler
+from racecheck.scheduling.dpor import DPORScheduler
+from racecheck.scheduling.exhaustive import ExhaustiveScheduler
 from racecheck.scheduling.pct import PCTScheduler
 from racecheck.scheduling.planned_faults import PlannedFaultsScheduler
 from racecheck.scheduling.random_walk import RandomWalkScheduler
@@ -22,6 +24,8 @@ __all__ = [
     "DEFAULT_SCHEDULER",
     "SCHEDULERS",
     "AlternatingScheduler",
+    "DPORScheduler",
+    "ExhaustiveScheduler",
     "PCTScheduler",
     "PlannedFaultsScheduler",
     "RandomWalkScheduler",
@@ -46,7 +50,7 @@ class SchedulerFactory(Protocol):
 
 
 def mixed_scheduler(seed: int, *, first: int = 0, stride: int = 1) -> Scheduler:
-    """Make the default scheduler: a random walk and PCT in turn."""
+    """Make a scheduler that takes samples: a random walk and PCT in turn."""
     return AlternatingScheduler(
         [
             RandomWalkScheduler(seed, first=first, stride=stride),
@@ -56,10 +60,11 @@ def mixed_scheduler(seed: int, *, first: int = 0, stride: int = 1) -> Scheduler:
 
 
 SCHEDULERS: Mapping[str, SchedulerFactory] = {
+    "dpor": ExhaustiveScheduler,
     "mixed": mixed_scheduler,
     "pct": PCTScheduler,
     "random": RandomWalkScheduler,
 }
 """The schedulers that explore, by the names that people choose them by."""
 
-DEFAULT_SCHEDULER = "mixed"
+DEFAULT_SCHEDULER = "dpor"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     )
 
 _NO_CALLS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
+# A task that has just begun, or whose wait is over, is held up by nothing: it makes no
+# call yet.
+_AT_NO_CALL = frozenset({Kind.START, Kind.WAKE})
 _TRANSFERS = frozenset({Kind.READ, Kind.WRITE, Kind.COPY})
 
 
@@ -30,7 +33,8 @@ class PlannedFaultsScheduler:
 
     The plan holds for every execution anew. An entry counts the steps that its actor
     takes, from the start of the execution: those whose call or kind is `on`, or all of
-    them where `on` is empty, the ends of operations and of the actor included.
+    them where `on` is empty, the ends of operations and of the actor included. A stall
+    is no step of that kind: the call that it comes before counts when it is made.
 
     An entry that falls on a step which cannot go wrong in that way (no call, no bytes
     to cut) has no effect, nor has one whose step meets another fault already: that of
@@ -59,6 +63,11 @@ class PlannedFaultsScheduler:
         self._met = [False] * len(self._plan)
 
     @property
+    def needs_footprints(self) -> bool:
+        """Whether the wrapped scheduler wants footprints."""
+        return bool(getattr(self._scheduler, "needs_footprints", False))
+
+    @property
     def unmet(self) -> tuple[PlannedFault, ...]:
         """The entries whose fault took effect in no execution so far."""
         return tuple(
@@ -80,6 +89,7 @@ class PlannedFaultsScheduler:
         if decision is None:
             return None
         point = next(point for point in enabled if point.actor == decision.actor)
+        before = list(self._counts)
         for entry, planned in enumerate(self._plan):
             if not _matches(planned, point):
                 continue
@@ -91,6 +101,11 @@ class PlannedFaultsScheduler:
             ):
                 self._met[entry] = True
                 decision = msgspec.structs.replace(decision, fault=planned.fault)
+                if planned.fault.kind is FaultKind.STALL:
+                    # The call is still to come, and counts when it is made.
+                    self._counts = before
+                    self._counts[entry] += 1
+                    break
         return decision
 
     def record(self, step: Step) -> None:
@@ -111,6 +126,8 @@ def _can_meet(fault: Fault, point: SchedulingPoint) -> bool:
     """Say whether the pending step can go wrong in this way."""
     if fault.kind is FaultKind.CRASH:
         return True
+    if fault.kind is FaultKind.STALL:
+        return point.kind not in _AT_NO_CALL
     if fault.kind is FaultKind.ERRNO:
         return point.kind not in _NO_CALLS
     if fault.kind is FaultKind.TEAR:

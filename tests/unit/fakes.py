@@ -17,6 +17,7 @@ from racecheck.model import (
     Kind,
     Operation,
     Program,
+    Resource,
     Step,
 )
 
@@ -45,14 +46,20 @@ class FakeView:
         files: Path to content.
         links: Path to the text of a symbolic link, relative to its folder.
         reads: The paths that were read, in order.
+        seen: The same as resources, since `forget_seen`.
     """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     reads: list[str] = field(default_factory=list)
+    seen: set[Resource] = field(default_factory=set)
+
+    def forget_seen(self) -> None:
+        self.seen.clear()
 
     def read(self, path: str) -> bytes | None:
         self.reads.append(path)
+        self.seen.add(Resource("data", path))
         return self.files.get(self._followed(path))
 
     def readlink(self, path: str) -> str | None:

@@ -1,0 +1,90 @@
+"""The default scheduler: every order if there are few, samples as well if there are many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from racecheck.scheduling.alternating import AlternatingScheduler
+from racecheck.scheduling.dpor import DPORScheduler
+from racecheck.scheduling.pct import PCTScheduler
+from racecheck.scheduling.random_walk import RandomWalkScheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+
+_ALONE = 100
+
+
+class ExhaustiveScheduler:
+    """Cover every order, and take samples in between once that shows to be long.
+
+    The search goes through the orders as a tree, leaves first, and a race that needs a
+    turn near the root comes late in it. Samples come from everywhere.
+
+    Attributes:
+        exhaustive: Executions of the search so far.
+        sampled: Samples so far.
+    """
+
+    def __init__(self, seed: int = 0, *, first: int = 0, stride: int = 1) -> None:
+        """Prepare.
+
+        Args:
+            seed: Seed of the executions' random bytes, and of the samples.
+            first: Which share of the samples to take, from 0.
+            stride: How many shares there are.
+        """
+        self.exhaustive = 0
+        self.sampled = 0
+        self._search = DPORScheduler(seed)
+        self._samples = AlternatingScheduler(
+            [
+                RandomWalkScheduler(seed, first=first, stride=stride),
+                PCTScheduler(seed, first=first, stride=stride),
+            ]
+        )
+        self._active: Scheduler = self._search
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search has covered everything."""
+        return self._search.finished
+
+    @property
+    def blocked(self) -> int:
+        """Executions of the search that were given up as repetitions."""
+        return self._search.blocked
+
+    @property
+    def needs_footprints(self) -> bool:
+        """Whether the steps of the present execution need footprints."""
+        return self._active is self._search
+
+    def start_execution(self) -> int | None:
+        """Begin an execution of the search, or a sample."""
+        turn = self.exhaustive + self.sampled
+        sample = turn >= _ALONE and turn % 2 == 1 and not self.finished
+        self._active = self._samples if sample else self._search
+        seed = self._active.start_execution()
+        if seed is not None:
+            self.sampled += sample
+            self.exhaustive += not sample
+        return seed
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision | None:
+        """Let the search or the sampler decide, whose execution it is."""
+        return self._active.choose(enabled, current)
+
+    def record(self, step: Step) -> None:
+        """Tell whose execution it is."""
+        self._active.record(step)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Tell whose execution it was."""
+        blocked = self.blocked
+        self._active.finish_execution(steps)
+        self.exhaustive -= self.blocked - blocked
