@@ -9,7 +9,7 @@ from racecheck.scenario.actors import Actor
 from racecheck.scenario.budget import Budget
 from racecheck.scenario.command import Command, command
 from racecheck.scenario.config import Settings, read_settings
-from racecheck.scenario.faults import crash, errno, short_write
+from racecheck.scenario.faults import crash, errno, short_write, stall
 from racecheck.scenario.loader import Loaded, load
 from racecheck.scenario.me import Me
 from racecheck.scenario.scenario import Scenario
@@ -31,4 +31,5 @@ __all__ = [
     "select",
     "short_write",
     "split",
+    "stall",
 ]

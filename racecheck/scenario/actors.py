@@ -22,6 +22,8 @@ S = TypeVar("S", bound=Callable[..., object] | Command)
 
 FIRST_PID = 1001
 
+_FARTHEST_S = 1_000_000_000
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -38,6 +40,9 @@ class ActorOptions(TypedDict, total=False):
         succeeds: Says of a return value whether it means success.
         same_pid: Give all actors of the role that say so one process id, as
             containers on one volume can have.
+        clock_offset_s: How far the clock of the actor's host is ahead of the others',
+            in whole seconds, below 0 if it is behind. Files get their times from the
+            volume, whose clock is right.
     """
 
     name: str
@@ -47,6 +52,7 @@ class ActorOptions(TypedDict, total=False):
     raises: type[BaseException] | Sequence[type[BaseException]]
     succeeds: Callable[[object], bool]
     same_pid: bool
+    clock_offset_s: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,7 @@ class Declaration:
     raises: tuple[type[BaseException], ...] = ()
     succeeds: Callable[[object], bool] | None = None
     same_pid: bool = False
+    clock_offset_s: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +118,7 @@ def declare(role: str, subject: Subject, options: ActorOptions) -> Declaration:
         raises=_exceptions(name, options.get("raises", ())),
         succeeds=options.get("succeeds"),
         same_pid=options.get("same_pid", False),
+        clock_offset_s=_offset(name, options.get("clock_offset_s", 0)),
     )
     if isinstance(subject, Command):
         _check_command(declaration)
@@ -143,6 +151,9 @@ def expand(declarations: Sequence[Declaration], *, same_pid: bool) -> tuple[Acto
                 # that one of these cannot signal the other either.
                 host = name if group in first_pids else ""
                 pid = first_pids.setdefault(group, pid)
+            if declaration.clock_offset_s and not host:
+                # Those whose clocks agree can be on one host, and no others.
+                host = f"{declaration.clock_offset_s:+d} s"
             actors.append(
                 Actor(
                     name=name, index=index, pid=pid, host=host, declaration=declaration
@@ -205,6 +216,16 @@ def _check_command(declaration: Declaration) -> None:
 def _count(name: str, option: str, value: int) -> int:
     if not is_whole(value, 1):
         raise ScenarioError(f"{option} of {name!r} is 1 or more, not {value!r}")
+    return value
+
+
+def _offset(name: str, value: int) -> int:
+    # Neither before 1970 nor after what programs can show as a date.
+    if not is_whole(value, -_FARTHEST_S) or value > _FARTHEST_S:
+        raise ScenarioError(
+            f"clock_offset_s of {name!r} is a number of whole seconds, up to "
+            f"{_FARTHEST_S} either way, not {value!r}"
+        )
     return value
 
 

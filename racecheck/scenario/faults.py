@@ -67,6 +67,28 @@ def short_write(
     return _planned(actor, Fault(FaultKind.SHORT, length=length), on, occurrence)
 
 
+def stall(
+    actor: str, seconds: int, *, on: str = "", occurrence: int = 1
+) -> PlannedFault:
+    """Hold an actor up before one of its calls, until so much virtual time has passed.
+
+    The others go on meanwhile, and what they wait for comes in its order: a timeout of
+    60 seconds ends before a stall of 3600 does. So a stall is how a live process that
+    is slower than a timeout, a lease or a sweep is put to the test. It takes no real
+    time. Waiting for one that is held up is all that lets time pass, so that others
+    that never wait are done before the stall ends.
+
+    Args:
+        actor: Name of the actor, with its number where there are several (`serve-1`).
+        seconds: How long it is held up, in whole seconds.
+        on: Name of a call or of a kind; empty stands for any step of the actor.
+        occurrence: Which of the steps that match, from 1.
+    """
+    if not is_whole(seconds, 1):
+        raise ScenarioError(f"a stall takes whole seconds, 1 or more, not {seconds!r}")
+    return _planned(actor, Fault(FaultKind.STALL, length=seconds), on, occurrence)
+
+
 def _planned(actor: str, fault: Fault, on: str, occurrence: int) -> PlannedFault:
     if not matches(_ACTOR, actor):
         raise ScenarioError(f"a fault needs the name of an actor, not {actor!r}")

@@ -35,6 +35,8 @@ def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
                 actor.declaration.repeat,
                 actor.declaration.after,
                 _argv(actor.declaration.subject),
+                # Only where there is one, so that older tokens keep their meaning.
+                *filter(None, [actor.declaration.clock_offset_s]),
             ]
             for actor in actors
         ],

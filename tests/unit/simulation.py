@@ -84,28 +84,32 @@ def execute(
     current = None
     while points := _enabled(left, steps):
         decision = scheduler.choose(tuple(points.values()), current)
+        if decision is None:
+            break
         current = decision.actor
         assert current in points, f"{current} is not enabled"
-        left[current].pop(0)
+        stalled = decision.fault and decision.fault.kind is FaultKind.STALL
+        op = left[current][0] if stalled else left[current].pop(0)
         crashed = decision.fault and decision.fault.kind in {
             FaultKind.CRASH,
             FaultKind.TEAR,
         }
         if crashed:
             left[current] = []
-        point = points[current]
+        kind = Kind.CRASH if crashed else Kind.STALL if stalled else op.kind
         steps.append(
             Step(
                 index=len(steps),
                 actor=current,
                 operation=0,
-                call=point.call,
-                kind=Kind.CRASH if crashed else point.kind,
+                call=op.call or op.kind,
+                kind=kind,
                 args={},
                 result=-5 if decision.fault and decision.fault.errno else 0,
                 fault=decision.fault,
             )
         )
+        scheduler.record(steps[-1])
     scheduler.finish_execution(steps)
     return Execution(seed, tuple(steps))
 

@@ -96,6 +96,37 @@ def test_same_pid_of_a_role_leaves_the_others_alone() -> None:
     ]
 
 
+def test_actors_whose_clocks_differ_are_on_different_hosts() -> None:
+    scenario = make()
+    scenario.writer(serve, count=2, clock_offset_s=-90)
+    scenario.reader(load, clock_offset_s=5)
+    scenario.reader(load, name="right")
+
+    found = [
+        (program.name, program.host, program.clock_offset_s)
+        for program in scenario.programs(Path("/box"), None)
+    ]
+    assert found == [
+        ("serve-1", "-90 s", -90),
+        ("serve-2", "-90 s", -90),
+        ("load", "+5 s", 5),
+        ("right", "", 0),
+    ]
+
+
+def test_a_host_that_an_equal_pid_needs_is_enough_for_another_clock() -> None:
+    scenario = make(same_pid=True)
+    scenario.writer(serve, count=2, clock_offset_s=7)
+
+    assert [actor.host for actor in scenario.actors] == ["+7 s", "serve-2"]
+
+
+@pytest.mark.parametrize("value", [0.5, True, "1", 10**12, -(10**12)])
+def test_a_clock_that_is_off_by_no_number_of_seconds_is_refused(value: object) -> None:
+    with pytest.raises(ScenarioError, match="clock_offset_s of 'serve' is a number of"):
+        make().writer(serve, clock_offset_s=cast("int", value))
+
+
 def test_after_may_name_a_declaration_or_one_actor() -> None:
     scenario = make()
     scenario.writer(serve, count=2)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from racecheck.errors import ScenarioError
 from racecheck.model import Fault, FaultKind, PlannedFault
-from racecheck.scenario import Scenario, crash, errno, short_write
+from racecheck.scenario import Scenario, crash, errno, short_write, stall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,10 @@ def test_faults_are_planned_as_they_are_written() -> None:
     assert short_write("w", 3, occurrence=4) == PlannedFault(
         "w", Fault(FaultKind.SHORT, length=3), "write", 4
     )
+    assert stall("w", 3600) == PlannedFault("w", Fault(FaultKind.STALL, length=3600))
+    assert stall("w", 1, on="rename", occurrence=2) == PlannedFault(
+        "w", Fault(FaultKind.STALL, length=1), "rename", 2
+    )
 
 
 def test_an_alias_of_an_error_is_a_name_too() -> None:
@@ -46,6 +50,9 @@ def test_an_alias_of_an_error_is_a_name_too() -> None:
         (lambda: errno("ENOPE", "w", on="write"), "'ENOPE' is no error name"),
         (lambda: errno("errorcode", "w", on="write"), "is no error name"),
         (lambda: errno("ENOSPC", "w", on=""), "ENOSPC needs `on`"),
+        (lambda: stall("w", 0), "whole seconds, 1 or more, not 0"),
+        (lambda: stall("w", cast("int", 0.5)), "whole seconds, 1 or more, not 0.5"),
+        (lambda: stall("w", 1, on="sleeep"), "is no name of a call"),
     ],
 )
 def test_faults_that_make_no_sense_are_refused(

@@ -17,6 +17,7 @@ ENOSPC = Fault(FaultKind.ERRNO, errno="ENOSPC")
 CRASH = Fault(FaultKind.CRASH)
 TEAR = Fault(FaultKind.TEAR, length=4)
 SHORT = Fault(FaultKind.SHORT, length=4)
+STALL = Fault(FaultKind.STALL, length=3600)
 WRITERS = program(
     a="open write write write close return exit",
     b="open write write write close return exit",
@@ -109,6 +110,26 @@ def test_a_plan_can_have_several_entries() -> None:
     assert scheduler.unmet == (plan[1],)
 
 
+def test_a_stall_is_a_step_of_its_own_and_the_call_after_it_counts() -> None:
+    plan = [
+        PlannedFault("a", CRASH, on="write", occurrence=2),
+        PlannedFault("a", STALL, on="write"),
+        PlannedFault("a", ENOSPC, on="write"),
+        PlannedFault("a", STALL, on="exit"),
+    ]
+    scheduler = PlannedFaultsScheduler(RandomWalkScheduler(1), plan)
+
+    execution = execute(WRITERS, scheduler)
+
+    assert execution is not None
+    assert met_at(execution) == [
+        ("a", Kind.STALL, 2, STALL),
+        ("a", Kind.WRITE, 3, ENOSPC),
+        ("a", Kind.CRASH, 4, CRASH),
+    ]
+    assert scheduler.unmet == (plan[3],)
+
+
 @pytest.mark.parametrize(
     "planned",
     [
@@ -128,6 +149,18 @@ def test_an_entry_that_has_no_effect_is_unmet(planned: PlannedFault) -> None:
 
     assert not any(map(met_at, executions))
     assert scheduler.unmet == (planned,)
+
+
+@pytest.mark.parametrize("kind", [Kind.START, Kind.WAKE])
+def test_who_makes_no_call_is_not_stalled(kind: Kind) -> None:
+    scheduler = PlannedFaultsScheduler(
+        RandomWalkScheduler(1), [PlannedFault("a", STALL)]
+    )
+
+    execution = execute({"a": [Op(kind), Op(Kind.EXIT)]}, scheduler)
+
+    assert execution is not None
+    assert not met_at(execution)
 
 
 def test_an_entry_that_was_met_once_stays_met() -> None:
