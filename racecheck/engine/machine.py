@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.engine.idle import IdleActors
@@ -118,11 +119,10 @@ class Machine:
             raise EngineError("the machine has no programs to serve")
         return self._zygote
 
-    def serve(self, programs: Sequence[Program]) -> None:
-        """Get ready to fork actors that run these programs.
+    def move_in(self) -> None:
+        """Give the process the environment that the scenario and its actors get.
 
-        To be called once the scenario is loaded, in a process that does nothing else:
-        it gets the environment that actors inherit.
+        It is not given back: a process that calls this does nothing else.
         """
         home = str(self.sandbox.home)
         os.environ.update(
@@ -136,6 +136,15 @@ class Machine:
                 "XDG_RUNTIME_DIR": str(self.sandbox.temporary),
             }
         )
+        if "tempfile" in sys.modules:
+            # It may have looked where temporary files go already.
+            vars(sys.modules["tempfile"])["tempdir"] = None
+
+    def serve(self, programs: Sequence[Program]) -> None:
+        """Get ready to fork actors that run these programs.
+
+        To be called once the scenario is set up, after `move_in`.
+        """
         gc.collect()
         gc.freeze()
         self.idle.end()
