@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import struct
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.listing import in_order
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from racecheck.engine.clock import Clock
+    from racecheck.engine.machine import Machine
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.footprint import Names
     from racecheck.kernel.decode import Call
     from racecheck.kernel.memory import Memory
-    from racecheck.kernel.registers import Registers
 
 _F_SETLKW: Final = 7
 _F_OFD_SETLKW: Final = 38
@@ -39,6 +40,10 @@ _FIONCLEX: Final = 0x5450
 _PIECE = struct.Struct("=QQ")
 _MOST_PIECES: Final = 1024
 
+# What a call gives that was interrupted and will be made again: ERESTARTSYS and its
+# relatives (linux/errno.h), which no program sees.
+_RESTARTS: Final = frozenset({-512, -513, -514, -516})
+
 
 class Done(NamedTuple):
     """What came of a call.
@@ -47,13 +52,13 @@ class Done(NamedTuple):
         result: What it returned.
         outputs: What it gave back through memory.
         blocked: Whether it was a try at a lock that somebody else holds.
-        died: Wait status of the process if it ended in the call, else None.
+        asleep: Whether it is no lock that it waits for, and has waited too long.
     """
 
     result: int
     outputs: dict[str, Value]
     blocked: bool = False
-    died: int | None = None
+    asleep: bool = False
 
 
 class Performer:
@@ -61,27 +66,25 @@ class Performer:
 
     def __init__(
         self,
-        registers: Registers,
+        machine: Machine,
         names: Names,
         clock: Clock,
         wait: Callable[[Task], int],
-        display: Callable[[str], str],
     ) -> None:
         """Serve one execution.
 
         Args:
-            registers: Registers of this machine.
+            machine: What executions share.
             names: Names of the inodes, to which calls that create add.
             clock: What time it is for the files.
             wait: Waits for a task and returns its status, as `waitpid` does.
-            display: Gives the form in which traces show a path.
         """
-        self._registers = registers
+        self._machine = machine
+        self._registers = machine.registers
         self._names = names
         self._clock = clock
         self.times = FileTimes()
         self._wait = wait
-        self._display = display
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
@@ -97,9 +100,9 @@ class Performer:
         if fault is not None and not edits:
             pieces = _cut_pieces(call, task.process.memory, fault.length)
         ptrace.resume_to_exit(task.tid)
-        died = self._reach_exit(task)
-        if died is not None:
-            return Done(-errno.EINTR, {}, died=died)
+        cut_off = self._reach_exit(task)
+        if cut_off is not None:
+            return cut_off
         result = ptrace.result(task.tid)
         if pieces:
             task.process.memory.write(call.raw[_iov(call)], pieces)
@@ -119,26 +122,37 @@ class Performer:
                 # Absolute paths would make equal executions differ.
                 text = given.get(name)
                 if isinstance(text, str):
-                    given[name] = self._display(text)
+                    given[name] = self._machine.sandbox.display(text)
             self._apply(task, pending, result)
             self.times.apply(pending, self._names, result, self._clock.realtime_ns)
             if call.row.kind is Kind.STAT:
                 self.times.put(pending, task.process.memory)
         return Done(result, given)
 
-    def _reach_exit(self, task: Task) -> int | None:
-        """Wait for the exit stop; return the wait status if the actor ended first."""
+    def _reach_exit(self, task: Task) -> Done | None:
+        """Wait for the exit stop; return what came of the call if that is not reached."""
+        watchdog = self._machine.watchdog
+        until = 0.0
         while True:
             status = self._wait(task)
             if not os.WIFSTOPPED(status):
-                return status
+                return Done(-errno.EINTR, {})
             if os.WSTOPSIG(status) == ptrace.SYSCALL_STOP:
-                return None
-            if status >> 16 == ptrace.EVENT_EXEC:
+                if not watchdog.interrupted or ptrace.result(task.tid) not in _RESTARTS:
+                    return None
+                # It was found asleep. When it is resumed it enters the call anew.
+                now = time.monotonic()
+                until = until or now + self._machine.max_sleep_s
+                if now >= until:
+                    return Done(-errno.EINTR, {}, asleep=True)
+                ptrace.resume(task.tid)
+            elif status >> 16 == ptrace.EVENT_EXEC:
                 task.process.executed()
                 ptrace.resume_to_exit(task.tid)
             elif status >> 16 == ptrace.EVENT_SECCOMP:
-                raise EngineError(f"{task.name} made a call inside a call")
+                if not until:
+                    raise EngineError(f"{task.name} made a call inside a call")
+                ptrace.resume_to_exit(task.tid)
             else:
                 ptrace.resume_to_exit(task.tid, os.WSTOPSIG(status))
 

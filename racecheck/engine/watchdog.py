@@ -28,7 +28,8 @@ class Watchdog:
 
     Attributes:
         reason: Why the watchdog killed an actor, or empty.
-        interrupted: Task that was made to stop in its sleep, or 0.
+        interrupted: Task that was made to stop in its sleep, until it is let go again,
+            or 0.
     """
 
     def __init__(self, *, max_cpu_s: float) -> None:
@@ -65,6 +66,8 @@ class Watchdog:
         """Take note that a task is waited for."""
         self._running = task
         self._segment += 1
+        # It may have come to another stop first, which takes the place of that one.
+        self.interrupted = 0
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         del number, frame
