@@ -36,6 +36,7 @@ An actor that is to be reused waits in this call where it would end otherwise.
 
 _LARGEST_VALUE: Final = 1 << 20
 _PADDING: Final = 64
+_FREED: Final = 100
 _kept: list[object] = []
 _place: list[str] = [""]
 
@@ -82,6 +83,8 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     os.dup2(written, 2)
     # Nothing else is inherited, above all not the lock on the run's folder.
     os.closerange(3, _open_limit())
+    # A signal to its group is for itself and what it starts.
+    os.setpgid(0, 0)
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)
@@ -93,6 +96,9 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     # would collide where those of real processes do not: a race that is not there.
     for size in range(1, 512, 16):
         _kept.append([bytes(size) for _ in range(_PADDING * index)])
+    # Bytes are never as small as these, of some of which Python keeps freed ones.
+    more = range(_FREED + _PADDING * index)
+    _kept.append([(object(), number + 0.5, [], {}) for number in more])
     reseed(name, seed)
 
 

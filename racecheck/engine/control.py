@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
     from racecheck.footprint import Names
     from racecheck.kernel.decode import Call
+    from racecheck.kernel.rows import Row
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 _CLONE_VM: Final = 0x100
@@ -58,6 +59,8 @@ _LOOK_NS: Final = 1000
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
 _PROT_WRITE: Final = 2
+_RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
+"""The devices `random` and `urandom`; see random(4)."""
 
 _report = msgspec.msgpack.Decoder(inside.Report)
 
@@ -78,7 +81,7 @@ class Control:
         clock: Clock,
         actors: list[Actor],
         *,
-        note: Callable[[str], None],
+        note: Callable[..., None],
         ended: Callable[[Actor, int], None],
     ) -> None:
         """Serve one execution.
@@ -88,7 +91,7 @@ class Control:
             names: Names of the inodes.
             clock: The virtual time.
             actors: The actors, in the order of their declaration; it may grow.
-            note: Takes note of what was not controlled.
+            note: Takes note of what was not controlled, and whether it was `refused`.
             ended: Told of each actor that ended, with the status of its process.
         """
         self.tasks: dict[int, Task] = {}
@@ -275,7 +278,8 @@ class Control:
                         return
                     number = 0
                 else:
-                    self._note(f"{task.name} was stopped by signal {number}")
+                    text = f"{task.name} was stopped by signal {number}"
+                    self._note(text, refused=True)
                     task.actor.kill()
                     continue
             elif event or number == ptrace.SYSCALL_STOP:
@@ -371,7 +375,8 @@ class Control:
         machine = self._machine
         arch, number, raw = ptrace.entry(task.tid)
         if arch != machine.registers.audit_arch or number >= machine.foreign_calls:
-            self._note(f"call {number} of another architecture by {task.name}")
+            text = f"call {number} of another architecture by {task.name}"
+            self._note(text, refused=True)
             machine.registers.skip(task.tid, -errno.ENOSYS)
             return False
         row = self._table.find(number, raw)
@@ -395,7 +400,7 @@ class Control:
             self.refuse(task, pending)
             return False
         if not pending.inside:
-            return self._outside(task, row.kind, raw)
+            return self._outside(task, row, raw)
         if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
             return False
         if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and _may_write(pending, raw):
@@ -421,19 +426,25 @@ class Control:
     def refuse(self, task: Task, pending: Pending) -> int:
         """Have a call that would change something outside the sandbox fail."""
         name = pending.call.row.name
-        self._note(f"{name} outside the sandbox by {task.name}: {pending.escape}")
+        text = f"{name} outside the sandbox by {task.name}: {pending.escape}"
+        self._note(text, refused=True)
         self._registers.skip(task.tid, -errno.EACCES)
         return -errno.EACCES
 
-    def _outside(self, task: Task, kind: Kind, raw: tuple[int, ...]) -> bool:
+    def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""
+        kind = row.kind
         if kind not in (Kind.READ, Kind.WRITE):
             return False
         process = task.process
         descriptor = raw[0] & 0xFFFFFFFF
         try:
-            mode = os.stat(f"/proc/{process.pid}/fd/{descriptor}").st_mode
+            status = os.stat(f"/proc/{process.pid}/fd/{descriptor}")
         except OSError:
+            return False
+        mode = status.st_mode
+        if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
+            self._services.read_random(task, raw)
             return False
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
             return False
@@ -478,7 +489,7 @@ class Control:
         if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):
             return False
         refusal = self._table.refused.get(number)
-        self._note(f"{name} by {task.name}")
+        self._note(f"{name} by {task.name}", refused=refusal is not None)
         if refusal is not None:
             self._registers.skip(task.tid, -refusal)
         return False

@@ -6,7 +6,9 @@ None of them is a step: what they answer does not depend on the order of steps.
 from __future__ import annotations
 
 import errno
+import os
 import signal
+import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +27,7 @@ _PARENT: Final = 1
 _LARGEST_RANDOM: Final = 1 << 20
 _SECOND: Final = 1_000_000_000
 _ITIMER_REAL: Final = 0
+_UNIX: Final = struct.pack("=H", socket.AF_UNIX)
 
 # struct timespec, struct timeval and struct itimerval of 64-bit machines.
 _PAIR = struct.Struct("=qq")
@@ -38,7 +41,7 @@ class Services:
         registers: Registers,
         actors: Sequence[Actor],
         ids: Ids,
-        note: Callable[[str], None],
+        note: Callable[..., None],
         send: Callable[[Process, int], None],
     ) -> None:
         self._registers = registers
@@ -59,17 +62,23 @@ class Services:
             parent = task.process.parent
             skip(task.tid, parent.shown if parent else _PARENT)
         elif service is Service.RANDOM:
-            self._random(task, raw)
+            self._random(task, raw[0], raw[1])
         elif service is Service.CLOCK:
             self._time(task, silent, raw)
         elif service is Service.ALARM:
             self._alarm(task, silent, raw)
+        elif service is Service.BIND:
+            self._bind(task, raw)
         else:
             self._signal(task, silent, raw)
 
-    def _random(self, task: Task, raw: Sequence[int]) -> None:
-        length = min(raw[1], _LARGEST_RANDOM)
-        self._give(task, raw[0], task.actor.random(length), length)
+    def read_random(self, task: Task, raw: Sequence[int]) -> None:
+        """Answer a read of a random device; raw[1:3] is where the bytes go."""
+        self._random(task, raw[1], raw[2])
+
+    def _random(self, task: Task, address: int, count: int) -> None:
+        length = min(count, _LARGEST_RANDOM)
+        self._give(task, address, task.actor.random(length), length)
 
     def _give(self, task: Task, address: int, data: bytes, result: int) -> None:
         try:
@@ -78,6 +87,18 @@ class Services:
         except OSError:
             result = -errno.EFAULT
         self._registers.skip(task.tid, result)
+
+    def _bind(self, task: Task, raw: Sequence[int]) -> None:
+        """Refuse to give a socket a name in a folder, which no step would tell of."""
+        try:
+            head = task.process.memory.read(raw[1], 3)
+        except OSError:
+            return
+        # Names without a file start with a zero byte, or are missing; see unix(7).
+        length = raw[2] & 0xFFFFFFFF
+        if head[:2] == _UNIX and length > len(_UNIX) and head[2:] != b"\0":
+            self._note(f"bind of a socket to a path by {task.name}", refused=True)
+            self._registers.skip(task.tid, -errno.EACCES)
 
     # --- time -------------------------------------------------------------------------
 
@@ -128,24 +149,32 @@ class Services:
     def _signal(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         """Translate the ids of a signal; none leaves the actor that sends it."""
         number = self._signal_number(silent, raw)
+        if number and silent.name == "pidfd_send_signal":
+            # Such a descriptor can be one of /proc too, and be anybody's.
+            self._refuse(task, silent, number, "a descriptor")
+            self._registers.skip(task.tid, -errno.EPERM)
+            return
         changes = {}
         for index, name in enumerate(silent.args):
             if name not in ("pid", "tid"):
                 continue
             wanted = ((raw[index] & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+            if wanted == 0 and number:
+                self._signal_group(task, os.getpgid(task.process.pid), number)
+                return
             if wanted == 0:
                 continue
             target = self._find(task, abs(wanted)) if wanted != -1 else None
             own = target is not None and target.actor is task.actor
             if number and not own:
-                self._note(
-                    f"{silent.name}: {task.name} sends {_signal_name(number)} to "
-                    f"process {wanted}"
-                )
+                self._refuse(task, silent, number, f"process {wanted}")
             if target is None or (number and not own):
                 # An id that nobody has is that of a process that is gone.
                 refused = errno.ESRCH if target is None else errno.EPERM
                 self._registers.skip(task.tid, -refused)
+                return
+            if number and wanted < 0:
+                self._signal_group(task, target.process.pid, number)
                 return
             if number and silent.name == "kill" and target.process is not task.process:
                 self._registers.skip(task.tid, 0)
@@ -155,6 +184,25 @@ class Services:
             changes[index] = real if wanted > 0 else -real
         if changes:
             self._registers.edit(task.tid, changes)
+
+    def _signal_group(self, task: Task, group: int, number: int) -> None:
+        """Send a signal to those processes of an actor that are in a group."""
+        members = [
+            process
+            for process in task.actor.processes()
+            if os.getpgid(process.pid) == group
+        ]
+        for process in members:
+            if process is not task.process:
+                self._send(process, number)
+        if task.process in members:
+            self._registers.edit(task.tid, {0: task.process.pid})
+        else:
+            self._registers.skip(task.tid, 0 if members else -errno.ESRCH)
+
+    def _refuse(self, task: Task, silent: Silent, number: int, target: str) -> None:
+        text = f"{silent.name}: {task.name} sends {_signal_name(number)} to {target}"
+        self._note(text, refused=True)
 
     def _find(self, task: Task, wanted: int) -> Task | None:
         """Return a live task on the same host that has an id; its own actor's first."""

@@ -86,6 +86,7 @@ class Service(StrEnum):
     SPAWN = "spawn"
     CLOCK = "clock"
     ALARM = "alarm"
+    BIND = "bind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +295,8 @@ SERVICES: tuple[Silent, ...] = (
     Silent("rt_tgsigqueueinfo", Service.SIGNAL, ("pid", "tid", "signal", "_")),
     Silent("pidfd_open", Service.SIGNAL, ("pid", "flags")),
     Silent("pidfd_send_signal", Service.SIGNAL, ("fd", "signal", "_", "flags")),
+    # A socket can get a name in a folder.
+    Silent("bind", Service.BIND, ("fd", "address", "count")),
     # Only programs that pass the vDSO by, or that ask for another clock, get here.
     Silent("time", Service.CLOCK, ("result",)),
     Silent("gettimeofday", Service.CLOCK, ("result", "_")),
@@ -424,7 +427,7 @@ HARMLESS = (
         # Pipes, sockets, queues and shared memory: descriptors of no file by name.
         """
         pipe pipe2 eventfd eventfd2 memfd_create epoll_create epoll_create1 epoll_ctl
-        socket socketpair connect accept accept4 sendto recvfrom shutdown bind listen
+        socket socketpair connect accept accept4 sendto recvfrom shutdown listen
         getsockname getpeername setsockopt getsockopt shmget shmat shmctl shmdt semget
         semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
         mq_timedsend mq_timedreceive mq_notify mq_getsetattr
