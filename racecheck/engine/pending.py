@@ -140,12 +140,12 @@ def resolve(
             walk = resolver.walk(
                 names, process, base, path, follow=follows(call, argument)
             )
-            pending.args[argument] = _shown(path, dirfd, descriptors, sandbox)
+            pending.args[argument] = _shown(path, base, sandbox)
         walks.append(walk)
         pending.inside = pending.inside or walk.inside
         if walk.escaped and walk.error == 0 and _would_change(call, argument):
             if not _is_allowed(row.kind, os.path.realpath(walk.escaped)):
-                pending.escape = path
+                pending.escape = path or f"descriptor {dirfd}"
     for argument in _FILES:
         if row.index(argument) is None:
             continue
@@ -210,11 +210,11 @@ def _base(process: int, dirfd: int) -> str:
     return f"/proc/{process}/fd/{dirfd}"
 
 
-def _shown(path: str, dirfd: int, descriptors: Descriptors, sandbox: Sandbox) -> str:
+def _shown(path: str, base: str, sandbox: Sandbox) -> str:
     if path[0] == "/":
         return sandbox.display(path)
-    if dirfd != _AT_FDCWD:
-        folder = descriptors.find(dirfd)
-        if folder is not None:
-            return path if folder.path == "." else f"{folder.path}/{path}"
-    return path
+    try:
+        folder = sandbox.display(os.readlink(base))
+    except OSError:
+        return path
+    return path if folder == "." else f"{folder}/{path}"
