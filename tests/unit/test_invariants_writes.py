@@ -137,10 +137,12 @@ def test_a_fault_beside_a_stall_is_an_excuse() -> None:
 
 def test_stalls_of_others_do_not_take_an_excuse_away() -> None:
     play = Play(no_lost_writes(), programs=(program("w", repeat=2), program("x")))
-    play.operation("w")
-    # This one belongs to the first operation of `w`, and the next to `x`.
-    play.step("w", Kind.STALL, fault=STALL)
+    # The steps of a play all belong to first operations.
     play.step("x", Kind.STALL, fault=STALL)
+    play.step("w")
+    play.step("w", result=-28, fault=ERRNO)
+    play.raised("w", faults=1)
+    play.step("w", Kind.STALL, fault=STALL)
     play.raised("w", faults=1)
     assert play.messages == []
 
