@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from racecheck.engine.allowed import AllowedFaults
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
@@ -45,7 +46,14 @@ if TYPE_CHECKING:
     from racecheck.engine.machine import Machine
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
-    from racecheck.model import History, Program, Scheduler, SchedulingPoint, View
+    from racecheck.model import (
+        FaultBound,
+        History,
+        Program,
+        Scheduler,
+        SchedulingPoint,
+        View,
+    )
 
 _RELEASES: Final = frozenset(
     {Kind.CLOSE, Kind.FLOCK, Kind.LOCK, Kind.DUP, Kind.EXEC, Kind.EXIT, Kind.CRASH}
@@ -100,6 +108,7 @@ class Execution:
         max_steps: int,
         footprints: bool = False,
         reuse: bool = False,
+        fault_bounds: Sequence[FaultBound] = (),
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -110,6 +119,7 @@ class Execution:
             max_steps: Steps of one execution at which it is broken off.
             footprints: Whether steps get their footprints.
             reuse: Whether actors may run in processes that were used before.
+            fault_bounds: Faults that the scheduler may choose, and how often.
         """
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
@@ -124,6 +134,8 @@ class Execution:
         self._max_steps = max_steps
         self._footprints = footprints
         self._reuse = reuse
+        self._bounds = tuple(fault_bounds)
+        self._allowed = AllowedFaults(self._bounds)
         self._actors: list[Actor] = []
         self._names = Names()
         self._clock = Clock()
@@ -236,11 +248,17 @@ class Execution:
         return points
 
     def _choices(self) -> list[SchedulingPoint]:
-        return [
-            point
+        found = [
+            (task, point)
             for actor in self._actors
             for task in actor.tasks
             if (point := task.choice()) is not None
+        ]
+        if not self._bounds:
+            return [point for _, point in found]
+        return [
+            msgspec.structs.replace(point, faults=self._allowed.at(task, point))
+            for task, point in found
         ]
 
     def _left(self) -> list[Task]:
@@ -309,6 +327,9 @@ class Execution:
         step = self._take(task, decision.fault)
         view.changed(self._touched)
         actor.steps += 1
+        actor.has_written = step.may_change
+        if decision.fault is not None:
+            self._allowed.use(decision.fault, actor.name)
         self._control.changes += step.may_change
         self.steps.append(step)
         self._add(observer.on_step(view, self, step))

@@ -191,6 +191,7 @@ class Actor:
         steps: Steps it has taken.
         first_step: Index of the first step of its operation.
         faults: Faults injected into its operation.
+        has_written: Whether its last step may have changed the box.
         crashed: Whether racecheck has killed it as an injected crash.
         end: How it ended, once it has.
     """
@@ -208,6 +209,7 @@ class Actor:
         self.first_step: int | None = None
         self.faults = 0
         self.crashed = False
+        self.has_written = False
         self.end: ActorEnd | None = None
         self._stream = f"{seed}/{program.name}"
         self._random = 0

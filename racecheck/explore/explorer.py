@@ -29,6 +29,7 @@ from racecheck.scheduling import (
     SCHEDULERS,
     ExhaustiveScheduler,
     PlannedFaultsScheduler,
+    RandomFaultsScheduler,
     RecordedScheduler,
 )
 from racecheck.storage import Token, encode
@@ -118,6 +119,9 @@ def _explore(  # noqa: PLR0913  as above
 ) -> ScenarioResult:
     scenario = runner.scenario
     scheduler = SCHEDULERS[scheduler_name](seed)
+    if not isinstance(scheduler, ExhaustiveScheduler):
+        # The search goes through the allowed faults by itself.
+        scheduler = RandomFaultsScheduler(scheduler)
     planned = PlannedFaultsScheduler(scheduler, scenario.faults)
     tally = _Tally(fresh=fresh)
     started = told = time.monotonic()
@@ -314,6 +318,8 @@ def _result(  # noqa: PLR0913  the parts of a result
         "max_cpu_s": scenario.max_cpu_s,
         "planned_faults": len(scenario.faults),
     }
+    for bound in scenario.fault_bounds:
+        bounds[f"most {bound.fault}"] = bound.most
     coverage = Coverage.SAMPLED
     if isinstance(scheduler, ExhaustiveScheduler):
         bounds["exhaustive"] = scheduler.exhaustive

@@ -85,6 +85,7 @@ class Runner:
             max_steps=self.scenario.max_steps,
             footprints=footprints,
             reuse=reuse,
+            fault_bounds=self.scenario.fault_bounds,
         )
         execution.run(scheduler, self._judge)
         if execution.given_up:

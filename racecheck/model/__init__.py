@@ -9,6 +9,7 @@ from racecheck.model.result import Finding, Progress, ScenarioResult
 from racecheck.model.schedule import (
     Decision,
     Fault,
+    FaultBound,
     FaultKind,
     PlannedFault,
     Schedule,
@@ -33,6 +34,7 @@ __all__ = [
     "Decision",
     "Ending",
     "Fault",
+    "FaultBound",
     "FaultKind",
     "Finding",
     "Footprint",

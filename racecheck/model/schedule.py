@@ -69,6 +69,22 @@ class PlannedFault(msgspec.Struct, frozen=True):
     occurrence: int = 1
 
 
+class FaultBound(msgspec.Struct, frozen=True):
+    """A fault that may come anywhere, a bounded number of times in an execution.
+
+    Attributes:
+        fault: What goes wrong; a length that depends on the call is left open.
+        most: How often, in one execution.
+        on: Name of a call or of a kind; empty stands for any step.
+        actor: Whose; empty stands for anybody's.
+    """
+
+    fault: Fault
+    most: int = 1
+    on: str = ""
+    actor: str = ""
+
+
 class Decision(msgspec.Struct, frozen=True):
     """Who takes the next step, and the fault that is met there, if any.
 

@@ -6,6 +6,7 @@ some of them by name, and `read_settings` reads what a project has configured.
 """
 
 from racecheck.scenario.actors import Actor
+from racecheck.scenario.anywhere import crashes, errnos, short_writes, stalls
 from racecheck.scenario.budget import Budget
 from racecheck.scenario.command import Command, command
 from racecheck.scenario.config import Settings, read_settings
@@ -25,11 +26,15 @@ __all__ = [
     "Settings",
     "command",
     "crash",
+    "crashes",
     "errno",
+    "errnos",
     "load",
     "read_settings",
     "select",
     "short_write",
+    "short_writes",
     "split",
     "stall",
+    "stalls",
 ]

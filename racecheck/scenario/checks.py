@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError, UsageError
 from racecheck.invariants import Judge, no_unexpected_errors, progress
-from racecheck.model import PlannedFault
+from racecheck.model import FaultBound, PlannedFault
 from racecheck.scenario.arguments import meant
 
 if TYPE_CHECKING:
@@ -44,27 +44,32 @@ def invariants_of(values: Iterable[Invariant]) -> tuple[Invariant, ...]:
     return (*invariants, *(each for each in implied if each.name not in names))
 
 
-def faults_of(values: Iterable[PlannedFault]) -> tuple[PlannedFault, ...]:
-    """Return a scenario's planned faults.
+def faults_of(
+    values: Iterable[PlannedFault | FaultBound],
+) -> tuple[PlannedFault | FaultBound, ...]:
+    """Return a scenario's faults, planned ones and those that come anywhere.
 
     Raises:
         ScenarioError: One of them is none.
     """
     faults = tuple(values)
     for fault in faults:
-        if not isinstance(fault, PlannedFault):
+        if not isinstance(fault, PlannedFault | FaultBound):
             raise ScenarioError(f"{fault!r} is no fault")
     return faults
 
 
-def check_fault_actors(faults: Iterable[PlannedFault], actors: Collection[str]) -> None:
+def check_fault_actors(
+    faults: Iterable[PlannedFault | FaultBound], actors: Collection[str]
+) -> None:
     """Refuse a fault of an actor that there is none of.
 
     Raises:
         ScenarioError: There is such a fault.
     """
     for fault in faults:
-        if fault.actor not in actors:
+        anybody = isinstance(fault, FaultBound) and not fault.actor
+        if not anybody and fault.actor not in actors:
             raise ScenarioError(
                 f"{fault.fault} is planned for {fault.actor!r}, which is "
                 f"no actor{meant(fault.actor, actors)}; actors: {', '.join(actors)}"

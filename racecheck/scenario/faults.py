@@ -45,8 +45,7 @@ def errno(name: str, actor: str, *, on: str, occurrence: int = 1) -> PlannedFaul
         on: Name of a call or of a kind.
         occurrence: Which of the steps that match, from 1.
     """
-    if name not in _ERRNOS:
-        raise ScenarioError(f"{name!r} is no error name, such as 'ENOSPC'")
+    check_errno(name)
     if not on:
         raise ScenarioError(f"{name} needs `on`, the name of the call that fails")
     return _planned(actor, Fault(FaultKind.ERRNO, errno=name), on, occurrence)
@@ -89,11 +88,30 @@ def stall(
     return _planned(actor, Fault(FaultKind.STALL, length=seconds), on, occurrence)
 
 
+def check_errno(name: str) -> None:
+    """Refuse what is no name of an error.
+
+    Raises:
+        ScenarioError: It is none.
+    """
+    if name not in _ERRNOS:
+        raise ScenarioError(f"{name!r} is no error name, such as 'ENOSPC'")
+
+
+def check_call(on: str) -> None:
+    """Refuse what is neither a call nor a kind; empty stands for all of them.
+
+    Raises:
+        ScenarioError: It is none.
+    """
+    if on and on not in _CALLS:
+        raise ScenarioError(f"{on!r} is no name of a call{meant(on, _CALLS)}")
+
+
 def _planned(actor: str, fault: Fault, on: str, occurrence: int) -> PlannedFault:
     if not matches(_ACTOR, actor):
         raise ScenarioError(f"a fault needs the name of an actor, not {actor!r}")
-    if on and on not in _CALLS:
-        raise ScenarioError(f"{on!r} is no name of a call{meant(on, _CALLS)}")
+    check_call(on)
     if not is_whole(occurrence, 1):
         raise ScenarioError(f"occurrence counts from 1, and is {occurrence!r}")
     return PlannedFault(actor, fault, on, occurrence)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from racecheck.errors import ScenarioError
+from racecheck.model import FaultBound, PlannedFault
 from racecheck.scenario import arguments, checks
 from racecheck.scenario.actors import Actor, Declaration, check_names, expand
 from racecheck.scenario.budget import Budget
@@ -19,7 +20,7 @@ from racecheck.scenario.variants import combine, names
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from racecheck.model import Invariant, PlannedFault, Program
+    from racecheck.model import Invariant, Program
     from racecheck.scenario.variants import Expected, Variant
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -46,6 +47,7 @@ class Scenario:
         name: Full name, parts separated by `/`; that of a variant ends in its id.
         invariants: What must hold.
         faults: What goes wrong, by plan.
+        fault_bounds: What may go wrong anywhere, and how often.
         expect: Names of the invariants that are broken, and `deadlock`; empty for a
             scenario that passes.
         same_pid: Whether all actors have one process id.
@@ -61,7 +63,7 @@ class Scenario:
         name: str,
         *,
         invariants: Iterable[Invariant] = (),
-        faults: Iterable[PlannedFault] = (),
+        faults: Iterable[PlannedFault | FaultBound] = (),
         setup: Callable[..., object] | None = None,
         same_pid: bool = False,
         max_steps: int = 10_000,
@@ -81,7 +83,9 @@ class Scenario:
         self.max_cpu_s = max_cpu_s
         with checks.about(name):
             self.invariants = checks.invariants_of(invariants)
-            self.faults = checks.faults_of(faults)
+            given = checks.faults_of(faults)
+            self.faults = tuple(f for f in given if isinstance(f, PlannedFault))
+            self.fault_bounds = tuple(f for f in given if isinstance(f, FaultBound))
             checks.check_expect(self.expect, self.invariants)
             checks.check_limit("max_steps", max_steps)
             checks.check_limit("max_cpu_s", max_cpu_s)
@@ -181,7 +185,9 @@ class Scenario:
             if not actors:
                 raise ScenarioError("has no actor, so nothing would run")
             check_names(self._declarations, actors)
-            checks.check_fault_actors(self.faults, [actor.name for actor in actors])
+            checks.check_fault_actors(
+                (*self.faults, *self.fault_bounds), [actor.name for actor in actors]
+            )
             if self._setup is not None:
                 arguments.check(self._setup, {"box", *self.parameters}, "setup")
             else:

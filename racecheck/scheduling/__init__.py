@@ -12,6 +12,7 @@ from racecheck.scheduling.dpor import DPORScheduler
 from racecheck.scheduling.exhaustive import ExhaustiveScheduler
 from racecheck.scheduling.pct import PCTScheduler
 from racecheck.scheduling.planned_faults import PlannedFaultsScheduler
+from racecheck.scheduling.random_faults import RandomFaultsScheduler
 from racecheck.scheduling.random_walk import RandomWalkScheduler
 from racecheck.scheduling.recorded import RecordedScheduler
 
@@ -28,6 +29,7 @@ __all__ = [
     "ExhaustiveScheduler",
     "PCTScheduler",
     "PlannedFaultsScheduler",
+    "RandomFaultsScheduler",
     "RandomWalkScheduler",
     "RecordedScheduler",
     "SchedulerFactory",

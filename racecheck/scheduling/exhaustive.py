@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from racecheck.scheduling.alternating import AlternatingScheduler
 from racecheck.scheduling.dpor import DPORScheduler
 from racecheck.scheduling.pct import PCTScheduler
+from racecheck.scheduling.random_faults import RandomFaultsScheduler
 from racecheck.scheduling.random_walk import RandomWalkScheduler
 
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ class ExhaustiveScheduler:
         self.exhaustive = 0
         self.sampled = 0
         self._search = DPORScheduler(seed)
-        self._samples = AlternatingScheduler(
-            [
-                RandomWalkScheduler(seed, first=first, stride=stride),
-                PCTScheduler(seed, first=first, stride=stride),
-            ]
+        self._samples = RandomFaultsScheduler(
+            AlternatingScheduler(
+                [
+                    RandomWalkScheduler(seed, first=first, stride=stride),
+                    PCTScheduler(seed, first=first, stride=stride),
+                ]
+            )
         )
         self._active: Scheduler = self._search
 

@@ -1,0 +1,51 @@
+"""A wrapper that adds faults at random places to what another scheduler decides."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+
+_ONE_IN = 8
+
+
+class RandomFaultsScheduler:
+    """Give the chosen actor one of the faults allowed there, now and then."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        """Wrap a scheduler, whose seeds decide about the faults as well."""
+        self._scheduler = scheduler
+        self._random = random.Random(0)
+
+    def start_execution(self) -> int | None:
+        """Begin the wrapped scheduler's next execution."""
+        seed = self._scheduler.start_execution()
+        self._random = random.Random(f"faults/{seed}")
+        return seed
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision | None:
+        """Return the wrapped scheduler's choice, now and then with a fault."""
+        decision = self._scheduler.choose(enabled, current)
+        if decision is None or decision.fault is not None:
+            return decision
+        point = next(point for point in enabled if point.actor == decision.actor)
+        if not point.faults or self._random.randrange(_ONE_IN):
+            return decision
+        fault = self._random.choice(point.faults)
+        return msgspec.structs.replace(decision, fault=fault)
+
+    def record(self, step: Step) -> None:
+        """Pass on a step that was taken."""
+        self._scheduler.record(step)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Pass on what came of the execution."""
+        self._scheduler.finish_execution(steps)
