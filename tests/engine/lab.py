@@ -1,4 +1,4 @@
-"""Runs scenarios for tests: real processes in a chosen order, all that came of it kept.
+"""Runs scenarios for tests: with real processes, in a chosen order.
 
 An execution sets timers, signal handlers and the environment of its process, and that
 has to be single-threaded. So each `run` happens in a fork of the test's process, which
