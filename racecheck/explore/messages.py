@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from racecheck.model import Progress, ScenarioResult, Trace
+from racecheck.model import Progress, ScenarioResult, Trace, legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,12 @@ _tasks = msgspec.msgpack.Decoder(Task)
 
 def send(connection: socket.socket, message: Task | Answer) -> None:
     """Send one message."""
-    data = _encode(message)
+    try:
+        data = _encode(message)
+    except UnicodeEncodeError:
+        # What was said of a file can hold its name, which need not be text.
+        plain = msgspec.to_builtins(message, builtin_types=(bytes,))
+        data = _encode(_legible(plain))
     connection.sendall(len(data).to_bytes(4, "big") + data)
 
 
@@ -110,6 +115,16 @@ class Answers:
             message = bytes(self._data[4 : 4 + size])
             del self._data[: 4 + size]
             yield _answers.decode(message)
+
+
+def _legible(value: object) -> object:
+    if isinstance(value, str):
+        return legible(value)
+    if isinstance(value, dict):
+        return {_legible(key): _legible(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_legible(item) for item in value]
+    return value
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:
