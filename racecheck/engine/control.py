@@ -36,18 +36,19 @@ from racecheck.engine.waits import (
 )
 from racecheck.kernel import ptrace
 from racecheck.kernel.deadlines import deadline
-from racecheck.kernel.decode import decode, transfer
+from racecheck.kernel.call import transfer
+from racecheck.kernel.decode import decode
 from racecheck.kernel.rows import Service
 from racecheck.model import Kind, SchedulingPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
     from racecheck.engine.pending import Pending
     from racecheck.footprint import Names
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
     from racecheck.kernel.rows import Row
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
@@ -59,6 +60,11 @@ _LOOK_NS: Final = 1000
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
 _PROT_WRITE: Final = 2
+_QUIET: Final = sum(
+    1 << number - 1
+    for number in (signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT)
+)
+"""Signals that do nothing where nobody handles them, as a mask."""
 _RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
 """The devices `random` and `urandom`; see random(4)."""
 
@@ -72,6 +78,7 @@ class Control:
         tasks: All tasks so far, by their real id.
         happened: Counts the times that a task ran; attempts are repeated after that.
         changes: Counts the steps after which a pending call can mean something else.
+        died: Counts the processes that have ended, and lost their locks.
     """
 
     def __init__(
@@ -97,6 +104,7 @@ class Control:
         self.tasks: dict[int, Task] = {}
         self.happened = 0
         self.changes = 0
+        self.died = 0
         self._machine = machine
         self._registers = machine.registers
         self._table = machine.table
@@ -230,13 +238,35 @@ class Control:
             process.clock = now
             process.vdso.set_clock(process.memory, actor.clock.realtime_ns, now)
 
-    def reenter(self, task: Task) -> None:
-        """Bring a task that was made to restart its call back to the call's entry."""
+    def answer(self, task: Task, raw: Sequence[int], result: int) -> None:
+        """Give a result to a call that was made as a try, at its exit."""
+        self._registers.finish(task.tid, result, dict(enumerate(raw[1:], 1)))
+
+    def enter_again(self, task: Task, raw: Sequence[int]) -> bool:
+        """Bring a task from the exit of a call that was a try back to its entry.
+
+        Args:
+            task: The task.
+            raw: Arguments of the call.
+
+        Returns:
+            Whether it is there. A signal that had come before ends a call that waits,
+            so that there is a handler to run instead.
+        """
+        if _is_signalled(task):
+            self.answer(task, raw, 0)
+            self._registers.interrupt(task.tid, task.number)
+            ptrace.interrupt(task.tid)
+            task.leave_point()
+            task.wait = Interrupted("signal")
+            return False
+        self._registers.restart(task.tid, task.number, dict(enumerate(raw)))
         self._resume(task)
         status = self.wait(task)
         while os.WIFSTOPPED(status) and status >> 16 != ptrace.EVENT_SECCOMP:
             self._resume(task, 0 if status >> 16 else os.WSTOPSIG(status))
             status = self.wait(task)
+        return not task.ended
 
     def _store(self, tid: int, status: int) -> None:
         task = self.tasks.get(tid)
@@ -355,6 +385,7 @@ class Control:
         process, actor = task.process, task.actor
         process.ended = True
         process.borrows = False
+        self.died += 1
         process.release()
         for other in actor.tasks:
             if other.process is process:
@@ -581,13 +612,12 @@ class Control:
         if not _takes(process.pid, number):
             return
         wait = task.wait
-        if isinstance(wait, (LockWait, StallWait)):
+        if isinstance(wait, StallWait):
+            # It is held up as a task is that gets no processor: its handlers are, too.
+            return
+        if isinstance(wait, LockWait):
             task.leave_point()
         wait.leave()
-        if isinstance(wait, StallWait):
-            task.wait = None
-            task.point = wait.point
-            return
         if wait.restarts:
             self._give_way(task)
         elif not isinstance(wait, KernelWait):
@@ -623,13 +653,24 @@ def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:
 
 def _takes(pid: int, number: int) -> bool:
     """Say whether a signal ends a wait: it has a handler, or ends the process."""
-    bit = number - 1
-    masks = {}
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        for line in file:
-            if line.startswith(("SigIgn:", "SigCgt:", "SigBlk:")):
-                masks[line[:6]] = int(line.split()[1], 16) >> bit & 1
-    if masks.get("SigBlk") or masks.get("SigIgn"):
-        return False
-    ignored = (signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT)
-    return bool(masks.get("SigCgt")) or number not in ignored
+    return bool(_ending(_masks(f"/proc/{pid}/status")) >> number - 1 & 1)
+
+
+def _is_signalled(task: Task) -> bool:
+    """Say whether a stopped task has a signal to handle before it could wait."""
+    masks = _masks(f"/proc/{task.process.pid}/task/{task.tid}/status")
+    pending = masks["SigPnd"] | (masks["ShdPnd"] if task.is_first else 0)
+    return bool(pending & _ending(masks))
+
+
+def _ending(masks: dict[str, int]) -> int:
+    """Return the signals that end a wait, as a mask."""
+    ignored = masks["SigIgn"] | (_QUIET & ~masks["SigCgt"])
+    return ~(masks["SigBlk"] | ignored)
+
+
+def _masks(path: str) -> dict[str, int]:
+    """Return the signal masks of a task by the names that proc(5) gives them."""
+    with open(path, encoding="ascii") as file:
+        fields = [line.split() for line in file if line.startswith(("Sig", "ShdPnd"))]
+    return {name[:-1]: int(value, 16) for name, value in fields if name != "SigQ:"}

@@ -7,6 +7,7 @@ at most one task runs; all others stand at the entry of a call.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -18,6 +19,7 @@ from racecheck.engine.allowed import AllowedFaults
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
+from racecheck.engine.locks import Locks
 from racecheck.engine.looking import Look, footprint_of_end
 from racecheck.engine.perform import Performer
 from racecheck.engine.task import Actor, Process
@@ -44,8 +46,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.engine.machine import Machine
+    from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
+    from racecheck.engine.waits import Wait
     from racecheck.model import (
         FaultBound,
         History,
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
 _RELEASES: Final = frozenset(
     {Kind.CLOSE, Kind.FLOCK, Kind.LOCK, Kind.DUP, Kind.EXEC, Kind.EXIT, Kind.CRASH}
 )
+_LOCKS: Final = frozenset({Kind.FLOCK, Kind.LOCK})
 _SECOND: Final = 1_000_000_000
 
 
@@ -140,6 +145,7 @@ class Execution:
         self._names = Names()
         self._clock = Clock()
         self._endings = Endings(self)
+        self._locks = Locks(self._actors)
         self._control = Control(
             machine,
             self._names,
@@ -268,7 +274,7 @@ class Execution:
 
     def _give_up(self) -> None:
         waits = [
-            (task.lane, task.wait.call)
+            (task.lane, self._describe(task, task.wait))
             for task in self._left()
             if task.wait is not None
         ]
@@ -276,6 +282,9 @@ class Execution:
             self.stuck = ", ".join(f"{lane} sleeps in the kernel" for lane, _ in waits)
         else:
             self.waiting = tuple(f"{lane} in {call}" for lane, call in waits)
+
+    def _describe(self, task: Task, wait: Wait) -> str:
+        return self._locks.describe(task) if isinstance(wait, LockWait) else wait.call
 
     def _find(self, lane: str) -> Task:
         for task in self._left():
@@ -336,6 +345,7 @@ class Execution:
         if step.kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
         self._tell(view, observer)
+        died = self._control.died
         if (step.kind in _RELEASES and not step.failed) or task.ended:
             self._release_locks()
         if step.kind in (Kind.START, Kind.WAKE):
@@ -343,6 +353,8 @@ class Execution:
         elif not task.ended and task.wait is None:
             self._control.run(task)
         self._control.settle()
+        if self._control.died != died:
+            self._release_locks()
         self._tell(view, observer)
         if self._unstarted:
             self._start_ready()
@@ -455,9 +467,9 @@ class Execution:
             if task.ended:
                 self._note(f"{task.lane} died inside {row.name}")
             elif done.blocked:
-                assert task.point is not None  # noqa: S101  it stands at the call
-                task.wait, task.point = LockWait(row.name, task.point), None
-                self._control.reenter(task)
+                result = self._lost_lock(task, pending, result)
+            elif row.kind in _LOCKS and not fault and result >= 0:
+                self._locks.took(task, pending, len(self.steps))
             elif done.asleep:
                 # Somebody else may have to do something first, which nobody can know.
                 self.stuck = f"{task.lane} waits in {row.name}"
@@ -478,11 +490,28 @@ class Execution:
             footprint=look.footprint(result, fault) if look else EMPTY,
         )
 
+    def _lost_lock(self, task: Task, pending: Pending, result: int) -> int:
+        """Have a task whose try at a lock failed wait, or tell it that it must not."""
+        task.pending = pending
+        if self._locks.lost(task, pending):
+            self._control.answer(task, pending.call.raw, -errno.EDEADLK)
+            return -errno.EDEADLK
+        assert task.point is not None  # noqa: S101  it stands at the call
+        wait = LockWait(pending.call.row.name, task.point)
+        # Whoever cannot be found cannot be seen to let go either.
+        wait.known = bool(self._locks.holders(task))
+        if self._control.enter_again(task, pending.call.raw):
+            task.wait, task.point = wait, None
+        return result
+
     def _release_locks(self) -> None:
-        """Let those who wait for a lock try again."""
+        """Let those try again who wait for a lock that can be had."""
         for task in self._left():
-            if isinstance(task.wait, LockWait):
-                task.point, task.wait = task.wait.point, None
+            wait = task.wait
+            if not isinstance(wait, LockWait):
+                continue
+            if not (wait.known and self._locks.holders(task)):
+                task.point, task.wait = wait.point, None
 
     def _record(  # noqa: PLR0913  the fields of a step
         self,

@@ -14,7 +14,7 @@ from racecheck.engine.times import FileTimes, number
 from racecheck.errors import EngineError
 from racecheck.footprint import OpenFile
 from racecheck.kernel import ptrace
-from racecheck.kernel.decode import outputs
+from racecheck.kernel.outputs import outputs
 from racecheck.model import Fault, FaultKind, Kind, Value
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.footprint import Names
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
     from racecheck.kernel.memory import Memory
 
 _F_SETLKW: Final = 7
@@ -51,7 +51,8 @@ class Done(NamedTuple):
     Attributes:
         result: What it returned.
         outputs: What it gave back through memory.
-        blocked: Whether it was a try at a lock that somebody else holds.
+        blocked: Whether it was a try at a lock that somebody else holds. The arguments
+            are still those of the try.
         asleep: Whether it is no lock that it waits for, and has waited too long.
     """
 
@@ -108,8 +109,6 @@ class Performer:
             task.process.memory.write(call.raw[_iov(call)], pieces)
         restore = {index: call.raw[index] for index in edits}
         if fault is None and restore and result in (-errno.EAGAIN, -errno.EACCES):
-            # A lost try at a lock: the actor enters the same call again and waits there.
-            self._registers.restart(task.tid, task.number, restore)
             return Done(result, {}, blocked=True)
         if restore:
             self._registers.finish(task.tid, result, restore)

@@ -123,13 +123,19 @@ class FileWait(Wait):
 
 
 class LockWait(Wait):
-    """A wait for a file lock: the task tries again when one has been let go."""
+    """A wait for a file lock: the task tries again when it can be had.
+
+    Attributes:
+        point: Where the task stands.
+        known: Whether it is known who has the lock.
+    """
 
     restarts = True
 
     def __init__(self, call: str, point: SchedulingPoint) -> None:
         super().__init__(call)
         self.point = point
+        self.known = False
 
 
 class StallWait(Wait):

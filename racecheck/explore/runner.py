@@ -116,7 +116,7 @@ class Runner:
             # What is broken then may be so because a call was refused.
             return _Judged(Verdict.UNKNOWN, uncontrolled)
         if execution.waiting:
-            waiting = " and ".join(execution.waiting)
+            waiting = "; ".join(execution.waiting)
             return _Judged(Verdict.DEADLOCKED, f"waiting for ever: {waiting}")
         if verdict is Verdict.VIOLATED:
             return _Judged(verdict, execution.stuck or reason)

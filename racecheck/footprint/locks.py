@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.footprint.draft import SHARED
 from racecheck.footprint.fdinfo import FOREVER, Lock
-from racecheck.kernel.rows import F_GETLK, F_OFD_GETLK
+from racecheck.kernel.rows import F_GETLK, F_OFD_GETLK, F_SETLKW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from racecheck.footprint.before import Before, Scene
     from racecheck.footprint.draft import Draft
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
 
 _READ_LOCK: Final = fcntl.F_RDLCK
 _UNLOCK: Final = fcntl.F_UNLCK
@@ -58,6 +58,9 @@ def lock(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         return
     if result < 0:
         draft.read("lock", file.target, start=start, end=end)
+        if call.number("command") == F_SETLKW:
+            # Of those who wait in a circle the last is told so, whatever the files are.
+            draft.write("waits", "POSIX")
         return
     own = [
         Lock(lock.target, lock.type, lock.exclusive, max(lock.start, start), least)

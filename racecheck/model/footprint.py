@@ -21,7 +21,8 @@ class Resource(msgspec.Struct, frozen=True, array_like=True, order=True):
     Attributes:
         kind: One of `entry`, `membership`, `parent`, `alive`, `links`, `attributes`,
             `size`, `data`, `lock`, `offset`, `references`, `times`, `order` (of the
-            names in a listing that takes several calls), `invariant`.
+            names in a listing that takes several calls), `waits` (for locks that
+            belong to processes), `invariant`.
         object: Identity of the directory, inode or open file description.
         name: Name of the entry within its directory, for `entry` only.
         start: First byte, for `data` and byte-range locks.

@@ -25,6 +25,9 @@ class Buffer(msgspec.Struct, frozen=True, tag="buffer", array_like=True):
     head: bytes
 
 
+# Of two names for one error, the one that manual pages use.
+_ERRORS = {**errno_names.errorcode, errno_names.EDEADLK: "EDEADLK"}
+
 Value = int | str | Buffer | None
 """What an argument or an output of a step can be."""
 
@@ -107,5 +110,5 @@ def show(value: Value) -> str:
 def show_result(result: int) -> str:
     """Return a result as reports show it: the number, or the name of the error."""
     if result < 0:
-        return errno_names.errorcode.get(-result, str(result))
+        return _ERRORS.get(-result, str(result))
     return str(result)
