@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from racecheck.engine.descriptors import Descriptors
     from racecheck.engine.sandbox import Sandbox
     from racecheck.footprint import Names, OpenFile, Resolver, Walk
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
     from racecheck.model import Value
 
 _AT_FDCWD: Final = -100

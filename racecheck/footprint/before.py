@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from racecheck.footprint.names import Names
     from racecheck.footprint.objects import OpenFile
     from racecheck.footprint.walk import Walk
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
 
 _CLOSE_RANGE_CLOEXEC: Final = 4
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from racecheck.footprint.before import Before, Scene
     from racecheck.footprint.draft import Draft
     from racecheck.footprint.objects import OpenFile
-    from racecheck.kernel.decode import Call
+    from racecheck.kernel.call import Call
 
 _LONGEST: Final = 0x7FFFF000
 _RWF_APPEND: Final = 0x10

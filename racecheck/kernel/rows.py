@@ -457,6 +457,7 @@ class Table:
         refused: Error with which each refused call fails.
         carriers: Numbers of `CARRIERS`.
         watchers: Numbers of `WATCHERS`.
+        waits: Numbers of `WAITS`.
         harmless: Numbers of `HARMLESS`.
     """
 
@@ -479,6 +480,7 @@ class Table:
         self.refused = self._by_number(REFUSED)
         self.carriers = self._present(CARRIERS)
         self.watchers = self._present(WATCHERS)
+        self.waits = self._present(WAITS)
         self.harmless = self._present(HARMLESS)
 
     def find(self, number: int, raw: Sequence[int]) -> Row | None:

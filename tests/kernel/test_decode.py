@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from racecheck.kernel.decode import Call, decode, outputs, transfer
+from racecheck.kernel.call import Call, transfer
+from racecheck.kernel.decode import decode
+from racecheck.kernel.outputs import outputs
 from racecheck.kernel.numbers import MACHINES, numbers
 from racecheck.kernel.rows import ROWS, table
 from racecheck.model.kind import Kind
@@ -43,7 +45,7 @@ _CASES = {
 """What each case calls, and how its calls should be shown."""
 
 # Ends that only a scheduler brings about, and kinds that have no call of their own.
-_NO_CALL = {Kind.RETURN, Kind.CRASH}
+_NO_CALL = {Kind.RETURN, Kind.CRASH, Kind.START, Kind.WAKE, Kind.STALL}
 
 
 @pytest.fixture(scope="session")
@@ -308,7 +310,7 @@ def test_a_number_that_a_call_does_not_have_is_a_key_error(name: str) -> None:
 def test_the_status_of_a_file_is_laid_out_as_on_the_machine(
     monkeypatch: pytest.MonkeyPatch, *, arm: bool, layout: str, fields: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr("racecheck.kernel.decode._ARM", arm)
+    monkeypatch.setattr("racecheck.kernel.outputs.ARM", arm)
     memory = Fake({8: pack(layout, *fields)})
 
     found = outputs(_decode(memory, "fstat", 3, 8), 0, memory)
