@@ -26,10 +26,16 @@ class IdleActors:
 
     def __init__(self) -> None:
         self._processes: dict[int, Process] = {}
+        self._folder = ""
 
     def take(self, index: int) -> Process | None:
         """Return a process that can run a program again, if there is one."""
-        return self._processes.pop(index, None)
+        process = self._processes.pop(index, None)
+        if process is None or stands_in(process.pid, self._folder):
+            return process
+        # Where it stood has been moved or removed after its end.
+        _end(process)
+        return None
 
     def keep(self, index: int, actor: Actor, folder: str) -> bool:
         """Keep an idle actor's process, unless something of the last use is left.
@@ -45,16 +51,13 @@ class IdleActors:
         fresh = Process(old.pid)
         fresh.take_over(old)
         self._processes[index] = fresh
+        self._folder = folder
         return True
 
     def end(self) -> None:
         """End all that wait."""
         for process in self._processes.values():
-            process.release()
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(process.pid, signal.SIGKILL)
-                while os.WIFSTOPPED(os.waitpid(process.pid, ptrace.WALL)[1]):
-                    pass
+            _end(process)
         self._processes.clear()
 
 
@@ -65,11 +68,26 @@ def is_clean(actor: Actor, folder: str) -> bool:
         return False
     if process.alarm_ns is not None:
         return False
-    here = f"/proc/{process.pid}"
     try:
         return (
-            os.readlink(f"{here}/cwd") == folder
-            and len(os.listdir(f"{here}/fd")) == _STANDARD
+            stands_in(process.pid, folder)
+            and len(os.listdir(f"/proc/{process.pid}/fd")) == _STANDARD
         )
     except OSError:
         return False
+
+
+def stands_in(pid: int, folder: str) -> bool:
+    """Say whether a folder is the working directory of a process."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd") == folder
+    except OSError:
+        return False
+
+
+def _end(process: Process) -> None:
+    process.release()
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(process.pid, signal.SIGKILL)
+        while os.WIFSTOPPED(os.waitpid(process.pid, ptrace.WALL)[1]):
+            pass

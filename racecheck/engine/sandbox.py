@@ -122,12 +122,7 @@ class Sandbox:
         The folders that the sandbox is made of stay, since actors stand in them.
         """
         root = str(self.root)
-        for name in os.listdir(root):
-            path = f"{root}/{name}"
-            if name not in _PARTS or not stat.S_ISDIR(os.lstat(path).st_mode):
-                _empty(root)
-                break
-            _empty(path)
+        self._empty_parts(root)
         for node in self._initial:
             path = f"{root}/{node.path}"
             if node.path in _PARTS and os.path.isdir(path):
@@ -149,6 +144,17 @@ class Sandbox:
             if not node.link:
                 os.chmod(path, stat.S_IMODE(node.mode))  # noqa: PTH101  hot path
             os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
+
+    @staticmethod
+    def _empty_parts(root: str) -> None:
+        """Leave only the folders that the sandbox is made of, as far as they are."""
+        for name in os.listdir(root):
+            path = f"{root}/{name}"
+            is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
+            if is_folder:
+                _empty(path)
+            if name not in _PARTS or not is_folder:
+                _remove(os.rmdir if is_folder else os.unlink, root, path)
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""

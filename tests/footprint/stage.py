@@ -13,8 +13,16 @@ from racecheck.model import EMPTY, Decision, Kind, Program, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from racecheck.engine import Observer
     from racecheck.footprint import Names
-    from racecheck.model import Footprint, History, Operation, SchedulingPoint, View
+    from racecheck.model import (
+        Footprint,
+        History,
+        Operation,
+        Scheduler,
+        SchedulingPoint,
+        View,
+    )
 
 _MAX_STEPS = 400
 
@@ -28,12 +36,14 @@ class Played:
         values: What each actor's function returned.
         tree: What was left of the box.
         uncontrolled: What racecheck could not control.
+        waiting: Who was left waiting for ever.
     """
 
     steps: tuple[Step, ...]
     values: dict[str, object]
     tree: dict[str, object]
     uncontrolled: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
 
     @property
     def order(self) -> list[str]:
@@ -86,20 +96,44 @@ class Stage:
         Args:
             order: Who takes each step; after that, each actor goes on to its end.
         """
+        played = self.run(Ordered(order))
+        assert played is not None, "an order is never given up"
+        return played
+
+    def run(
+        self,
+        scheduler: Scheduler,
+        *,
+        reuse: bool = False,
+        observer: Observer | None = None,
+    ) -> Played | None:
+        """Run one execution; None if the scheduler has given it up.
+
+        Args:
+            scheduler: Decides who goes next; its execution has been started.
+            reuse: Whether actors may run in processes that were used before.
+            observer: Looks on as well.
+        """
         execution = Execution(
             self._machine,
             self._programs,
             seed=0,
             max_steps=_MAX_STEPS,
             footprints=True,
+            reuse=reuse,
         )
-        watcher = _Watcher(str(self._machine.sandbox.box), execution.names)
-        execution.run(Ordered(order), watcher)
+        watcher = _Watcher(
+            str(self._machine.sandbox.box), execution.names, observer or Onlooker()
+        )
+        execution.run(scheduler, watcher)
+        if execution.given_up:
+            return None
         return Played(
             tuple(execution.steps),
             {each.actor: each.value for each in execution.operations},
             watcher.tree,
             tuple(execution.uncontrolled),
+            execution.waiting,
         )
 
 
@@ -133,13 +167,8 @@ class Ordered:
         """Learn nothing."""
 
 
-class _Watcher:
-    """Keeps the tree that is left at the end."""
-
-    def __init__(self, box: str, names: Names) -> None:
-        self.tree: dict[str, object] = {}
-        self._box = box
-        self._names = names
+class Onlooker:
+    """An observer that looks at nothing."""
 
     def start(self, view: View, history: History | None) -> None:
         """Look at nothing."""
@@ -157,8 +186,24 @@ class _Watcher:
         return EMPTY
 
     def on_end(self, view: View, history: History) -> None:
+        """Look at nothing."""
+
+
+class _Watcher:
+    """Keeps the tree that is left at the end, and lets another one look on."""
+
+    def __init__(self, box: str, names: Names, other: Observer) -> None:
+        self.tree: dict[str, object] = {}
+        self._box = box
+        self._names = names
+        self._other = other
+        self.start = other.start
+        self.on_step = other.on_step
+        self.on_return = other.on_return
+
+    def on_end(self, view: View, history: History) -> None:
         """Keep type, mode, identity and content of everything."""
-        del view, history
+        self._other.on_end(view, history)
         root = os.path.dirname(self._box)
         for folder, folders, files in os.walk(root):
             for name in sorted(folders + files):
