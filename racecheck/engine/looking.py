@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from racecheck.engine.clock import EPOCH_NS
-from racecheck.footprint import Scene, ending, footprint, look, merge, stamp
+from racecheck.footprint import Scene, Stamps, ending, footprint, look, merge
 from racecheck.model import EMPTY, FaultKind
 
 if TYPE_CHECKING:
@@ -45,11 +45,8 @@ class Look:
             # The call was not made, whatever the box is like.
             return EMPTY
         now = self._times.now
-        stamps = [
-            stamp(inode, now, changed=changed, moved=now != EPOCH_NS)
-            for inode, changed in self._times.stamped.items()
-        ]
-        done = footprint(self._scene, self._before, result)
+        stamps = Stamps(self._times.stamped, now, moved=now != EPOCH_NS)
+        done = footprint(self._scene, self._before, result, stamps)
         # Processes can share their descriptors, which then stay open.
         kept = {process.descriptors for process in self._actor.processes()}
         gone = [
@@ -57,7 +54,7 @@ class Look:
             for process, end in self._endings
             if end != EMPTY and process.ended and process.descriptors not in kept
         ]
-        return merge(done, *stamps, *gone) if stamps or gone else done
+        return merge(done, *gone) if gone else done
 
 
 def footprint_of_end(actor: Actor) -> Footprint:

@@ -10,7 +10,7 @@ from racecheck.footprint.draft import merge
 from racecheck.footprint.names import Names
 from racecheck.footprint.objects import OpenFile
 from racecheck.footprint.resolver import Resolver
-from racecheck.footprint.rules import ending, footprint, stamp
+from racecheck.footprint.rules import Stamps, ending, footprint
 from racecheck.footprint.walk import Walk
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "OpenFile",
     "Resolver",
     "Scene",
+    "Stamps",
     "Walk",
     "conflicts",
     "dependence",
@@ -26,5 +27,4 @@ __all__ = [
     "footprint",
     "look",
     "merge",
-    "stamp",
 ]

@@ -174,6 +174,8 @@ def _let_go(
     before: Before,
 ) -> None:
     """Find what the closing of some descriptors of a process ends."""
+    if not any(file.locked or file.shared for file in held.values()):
+        return
     kept = {file for number, file in held.items() if number not in closed}
     gone = {number: held[number] for number in closed if number in held}
     before.released = tuple(

@@ -61,9 +61,12 @@ def write(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 def copy(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """Bytes copied from one file to another are read from one, written to the other."""
-    if result < 0:
-        return
     source, target = scene.files.get("infd"), scene.files.get("outfd")
+    if result < 0:
+        if result == -errno.EINVAL and source is not None:
+            # Within one file the ranges may not overlap, and they end where it does.
+            draft.read("size", source.target)
+        return
     call = scene.call
     taken = _offset(call, "inoffset")
     put = _offset(call, "outoffset")

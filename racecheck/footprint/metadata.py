@@ -59,7 +59,7 @@ def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 
 def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """`utimensat`: with other times than the present one; see `rules.stamp`."""
+    """`utimensat`: with other times than the present one, see `rules.Stamps`."""
     target, _ = _target(draft, scene, before)
     if target is None:
         return

@@ -9,12 +9,12 @@ its changes and the footprint itself depend on nothing but what it read.
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.footprint import contents, entries, locks, metadata
 from racecheck.footprint.before import look_at_end
 from racecheck.footprint.draft import Draft
-from racecheck.model import Kind
+from racecheck.model import EMPTY, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,13 +26,30 @@ if TYPE_CHECKING:
     Rule = Callable[[Draft, Scene, Before, int], None]
 
 
-def footprint(scene: Scene, before: Before, result: int) -> Footprint:
+class Stamps(NamedTuple):
+    """Times that a step gave to inodes that were there before.
+
+    Attributes:
+        inodes: Their names, and whether each had another time before.
+        now: The time given.
+        moved: Whether the clock has moved since the start of the execution.
+    """
+
+    inodes: Mapping[str, bool]
+    now: int
+    moved: bool
+
+
+def footprint(
+    scene: Scene, before: Before, result: int, stamps: Stamps | None = None
+) -> Footprint:
     """Return what a call read and changed.
 
     Args:
         scene: The call, with its walks as they were just before it.
         before: What `look` said just before it.
         result: What it returned; a negative errno if it failed.
+        stamps: Times that it gave.
     """
     draft = Draft()
     if result == -errno.EFAULT:
@@ -40,7 +57,19 @@ def footprint(scene: Scene, before: Before, result: int) -> Footprint:
     else:
         for rule in _RULES[scene.call.row.kind]:
             rule(draft, scene, before, result)
+    if stamps is not None:
+        _stamp(draft, stamps)
     return draft.build()
+
+
+def _stamp(draft: Draft, stamps: Stamps) -> None:
+    for inode, changed in stamps.inodes.items():
+        if not stamps.moved:
+            # All files still have this time, unless somebody gave them another one. So
+            # nothing is changed as a rule, and `stat` is independent of most steps.
+            draft.read("times", inode)
+        if stamps.moved or changed:
+            draft.write("times", inode, str(stamps.now))
 
 
 def _fault(draft: Draft, scene: Scene) -> None:
@@ -55,25 +84,6 @@ def _fault(draft: Draft, scene: Scene) -> None:
         draft.read("size", file.target)
 
 
-def stamp(inode: str, now: int, *, changed: bool, moved: bool) -> Footprint:
-    """Return what giving an inode the present time adds to a footprint.
-
-    Args:
-        inode: Name of the inode.
-        now: The present time.
-        changed: Whether the inode had another time before.
-        moved: Whether the clock has moved since the start of the execution.
-    """
-    draft = Draft()
-    if not moved:
-        # All files still have this time, unless somebody gave them another one. So
-        # nothing is changed as a rule, and `stat` stays independent of most steps.
-        draft.read("times", inode)
-    if moved or changed:
-        draft.write("times", inode, str(now))
-    return draft.build()
-
-
 def ending(process: int, held: Mapping[int, OpenFile]) -> Footprint:
     """Return what the end of a process will change; to be asked while it lives.
 
@@ -81,6 +91,8 @@ def ending(process: int, held: Mapping[int, OpenFile]) -> Footprint:
         process: Id of the process.
         held: Its descriptors that lead into the sandbox.
     """
+    if not any(file.locked or file.shared for file in held.values()):
+        return EMPTY
     draft = Draft()
     locks.let_go(draft, look_at_end(process, held))
     return draft.build()

@@ -193,6 +193,13 @@ DATA = (
         "s(x) b(x,0-)",
     ),
     Row(
+        "copy to where it is",
+        lambda: with_open("x", lambda n: os.copy_file_range(n, n, 4, 0, 0)),
+        "copy_file_range",
+        -errno.EINVAL,
+        "s(x)",
+    ),
+    Row(
         "copy",
         lambda: with_open("x", lambda n: os.copy_file_range(n, os.open("y", RW), 9, 2)),
         "copy_file_range",
