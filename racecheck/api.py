@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from racecheck.errors import EngineError, RacecheckError, ScenarioError
+from racecheck.errors import CannotRunError, EngineError, RacecheckError, ScenarioError
 from racecheck.explore.client import Pool
 from racecheck.explore.messages import Explored, Replayed, Task
 from racecheck.explore.options import Options, ReplayResult
@@ -60,7 +60,7 @@ def explore_all(
     waiting = [task.name for task in tasks]
     with Pool(min(options.jobs, len(tasks)) or 1) as pool:
         for task, answer in pool.run(tasks, on_progress or _ignore):
-            if isinstance(answer, RacecheckError) and answer.exit_code == 4:
+            if isinstance(answer, CannotRunError):
                 raise answer
             if isinstance(answer, RacecheckError):
                 done[task.name] = _unknown(by_name[task.name], answer, options)

@@ -35,6 +35,7 @@ An actor that is to be reused waits in this call where it would end otherwise.
 """
 
 _LARGEST_VALUE: Final = 1 << 20
+_LONGEST_LINE: Final = 300
 _PADDING: Final = 64
 _FREED: Final = 100
 _kept: list[object] = []
@@ -77,7 +78,9 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
         output: File for standard output and error.
     """
     null = os.open(os.devnull, os.O_RDONLY)
-    written = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    written = os.open(
+        output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600
+    )
     os.dup2(null, 0)
     os.dup2(written, 1)
     os.dup2(written, 2)
@@ -95,10 +98,10 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     # `random`. Actors forked from one worker would not, and temp names made of them
     # would collide where those of real processes do not: a race that is not there.
     for size in range(1, 512, 16):
-        _kept.append([bytes(size) for _ in range(_PADDING * index)])
+        _kept.extend(bytes(size) for _ in range(_PADDING * index))
     # Bytes are never as small as these, of some of which Python keeps freed ones.
     more = range(_FREED + _PADDING * index)
-    _kept.append([(object(), number + 0.5, [], {}) for number in more])
+    _kept.extend((object(), number + 0.5, [], {}) for number in more)
     reseed(name, seed)
 
 
@@ -156,7 +159,9 @@ def _operate(program: Program, function: Callable[..., object]) -> None:
         _send(_raised(error, program))
     else:
         succeeded = program.succeeds is None or bool(program.succeeds(value))
-        _send(Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value)))
+        _send(
+            Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value))
+        )
 
 
 def _raised(error: BaseException, program: Program) -> Report:
@@ -166,7 +171,9 @@ def _raised(error: BaseException, program: Program) -> Report:
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename != __file__:
-            frames.append(Frame(legible(code.co_filename), trace.tb_lineno, code.co_qualname))
+            frames.append(
+                Frame(legible(code.co_filename), trace.tb_lineno, code.co_qualname)
+            )
         trace = trace.tb_next
     return Report(
         Ending.RAISED,
@@ -203,7 +210,7 @@ def _text(error: BaseException) -> str:
 def _line(text: str) -> str:
     # Absolute paths would make equal executions differ from one run to the next.
     text = legible(" ".join(text.split())).replace(_place[0], "")
-    return text if len(text) <= 300 else f"{text[:299]}…"
+    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
 
 
 def _send(report: Report) -> None:

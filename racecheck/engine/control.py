@@ -8,67 +8,34 @@ nobody else runs meanwhile.
 
 from __future__ import annotations
 
-import errno
 import os
-import select
 import signal
-import stat
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from racecheck.engine import actor as inside
+from racecheck.engine.arrivals import Arrivals
 from racecheck.engine.futexes import Futexes
-from racecheck.engine.pending import resolve
 from racecheck.engine.services import Services
+from racecheck.engine.signals import Signals, is_signalled
 from racecheck.engine.task import Actor, Process, Task
-from racecheck.engine.tries import NAMES, TIMED, Ids, Try
+from racecheck.engine.tries import Ids
 from racecheck.engine.waits import (
-    FileWait,
     Interrupted,
     KernelWait,
-    LockWait,
-    StallWait,
-    TryWait,
     VforkWait,
-    Wait,
-    can_transfer,
 )
 from racecheck.kernel import ptrace
-from racecheck.kernel.deadlines import deadline
-from racecheck.kernel.call import transfer
-from racecheck.kernel.decode import decode
-from racecheck.kernel.rows import Service
-from racecheck.model import Kind, SchedulingPoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
-    from racecheck.engine.pending import Pending
     from racecheck.footprint import Names
-    from racecheck.kernel.call import Call
-    from racecheck.kernel.rows import Row
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
-_CLONE_VM: Final = 0x100
 _CLONE_FILES: Final = 0x400
 _CLONE_VFORK: Final = 0x4000
 _CLONE_THREAD: Final = 0x10000
-_LOOK_NS: Final = 1000
-_MAP_SHARED: Final = 1
-_MAP_ANONYMOUS: Final = 0x20
-_PROT_WRITE: Final = 2
-_QUIET: Final = sum(
-    1 << number - 1
-    for number in (signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT)
-)
-"""Signals that do nothing where nobody handles them, as a mask."""
-_RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
-"""The devices `random` and `urandom`; see random(4)."""
-
-_report = msgspec.msgpack.Decoder(inside.Report)
 
 
 class Control:
@@ -79,6 +46,10 @@ class Control:
         happened: Counts the times that a task ran; attempts are repeated after that.
         changes: Counts the steps after which a pending call can mean something else.
         died: Counts the processes that have ended, and lost their locks.
+        spawning: Flags of the clone call that a task is in, by its real id.
+        signals: Moves the clock and sends signals.
+        resolve: Finds out what a call would mean if it were made at once.
+        refuse: Has a call fail that would change something outside the sandbox.
     """
 
     def __init__(
@@ -105,26 +76,36 @@ class Control:
         self.happened = 0
         self.changes = 0
         self.died = 0
+        self.spawning: dict[int, int] = {}
         self._machine = machine
         self._registers = machine.registers
-        self._table = machine.table
-        self._names = names
         self._clock = clock
-        self._actors = actors
         self._note = note
         self._tell_ended = ended
         self._early: dict[int, int] = {}
         self._ids = Ids()
-        self._flags: dict[int, int] = {}
         self._futexes = Futexes(machine.registers, note)
-        self._services = Services(
-            machine.registers, actors, self._ids, note, self._send
+        self.signals = Signals(self, machine, clock, actors)
+        services = Services(
+            machine.registers, actors, self._ids, note, self.signals.send
         )
+        self._arrivals = Arrivals(
+            self,
+            machine,
+            names,
+            clock,
+            futexes=self._futexes,
+            services=services,
+            ids=self._ids,
+            note=note,
+        )
+        self.resolve = self._arrivals.resolve
+        self.refuse = self._arrivals.refuse
 
     # --- giving up control ------------------------------------------------------------
 
     def start(self, actor: Actor, seed: int) -> None:
-        """Take over an actor that has been forked, and let it come to where it stands."""
+        """Take over an actor that has been forked, and let it come to a stand."""
         task = actor.tasks[0]
         process = actor.process
         self.tasks[task.tid] = task
@@ -207,6 +188,15 @@ class Control:
             else:
                 self._store(tid, status)
 
+    def wait_for_death(self, process: Process) -> None:
+        """Wait until a process that was killed is gone.
+
+        Seen at once, so that it does not depend on luck who learns of it when.
+        """
+        while not process.ended:
+            tid, status = os.waitpid(-1, ptrace.WALL)
+            self._store(tid, status)
+
     def settle(self) -> None:
         """Bring tasks that sleep in the kernel on, if they can, after a step."""
         self._futexes.look_again(only_cleared=True)
@@ -253,7 +243,7 @@ class Control:
             Whether it is there. A signal that had come before ends a call that waits,
             so that there is a handler to run instead.
         """
-        if _is_signalled(task):
+        if is_signalled(task):
             self.answer(task, raw, 0)
             self._registers.interrupt(task.tid, task.number)
             ptrace.interrupt(task.tid)
@@ -289,7 +279,7 @@ class Control:
             event = status >> 16
             number = os.WSTOPSIG(status)
             if event == ptrace.EVENT_SECCOMP:
-                if self._arrive(task):
+                if self._arrivals.arrive(task):
                     return
                 number = 0
             elif event == ptrace.EVENT_EXEC:
@@ -301,20 +291,24 @@ class Control:
                     return
                 number = 0
             elif event == ptrace.EVENT_STOP:
-                if number == signal.SIGTRAP:
-                    if self._machine.watchdog.interrupted == task.tid:
-                        self._machine.watchdog.interrupted = 0
-                        task.wait = KernelWait("sleep")
-                        return
-                    number = 0
-                else:
-                    text = f"{task.name} was stopped by signal {number}"
-                    self._note(text, refused=True)
-                    task.actor.kill()
-                    continue
+                if self._stopped(task, number):
+                    return
+                number = 0
             elif event or number == ptrace.SYSCALL_STOP:
                 number = 0
             self._resume(task, number)
+
+    def _stopped(self, task: Task, number: int) -> bool:
+        """Deal with a stop that is no call's; say whether the task is to stand."""
+        watchdog = self._machine.watchdog
+        if number != signal.SIGTRAP:
+            self._note(f"{task.name} was stopped by signal {number}", refused=True)
+            task.actor.kill()
+        elif watchdog.interrupted == task.tid:
+            watchdog.interrupted = 0
+            task.wait = KernelWait("sleep")
+            return True
+        return False
 
     def _spawned(self, task: Task, event: int) -> None:
         """Take over a new task, and give its parent the id that programs are shown."""
@@ -322,7 +316,7 @@ class Control:
         if tid not in self._early:
             os.waitpid(tid, ptrace.WALL)
         self._early.pop(tid, None)
-        flags = self._flags.pop(task.tid, 0)
+        flags = self.spawning.pop(task.tid, 0)
         actor, process = task.actor, task.process
         shown = actor.next_id()
         if flags & _CLONE_THREAD:
@@ -353,7 +347,7 @@ class Control:
             task.events.append(status)
 
     def _return_from_spawn(self, task: Task) -> None:
-        """Bring a parent to the exit of the call, and put the id there that is shown."""
+        """Bring a parent to the exit of the call, and let it see the id shown."""
         ptrace.resume_to_exit(task.tid)
         status = self.wait(task)
         while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
@@ -391,286 +385,10 @@ class Control:
             if other.process is process:
                 other.ended = True
         if process.parent is not None and not process.parent.ended:
-            self._interrupt(process.parent, signal.SIGCHLD)
+            self.signals.interrupt(process.parent, signal.SIGCHLD)
         if process is actor.process:
             left = [each for each in actor.processes() if not each.ended]
             if left and not actor.crashed:
                 self._note(f"{actor.name} ended and left {len(left)} processes running")
             actor.kill()
             self._tell_ended(actor, status)
-
-    # --- calls being entered ----------------------------------------------------------
-
-    def _arrive(self, task: Task) -> bool:
-        """Look at a call being entered; say whether the task is to stand there."""
-        machine = self._machine
-        arch, number, raw = ptrace.entry(task.tid)
-        if arch != machine.registers.audit_arch or number >= machine.foreign_calls:
-            text = f"call {number} of another architecture by {task.name}"
-            self._note(text, refused=True)
-            machine.registers.skip(task.tid, -errno.ENOSYS)
-            return False
-        row = self._table.find(number, raw)
-        if row is None:
-            return self._no_step(task, number, raw)
-        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.MARKER:
-            task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
-            machine.registers.skip(task.tid, raw[2])
-            task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
-            return True
-        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.IDLE:
-            task.idle = True
-            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
-            return True
-        if row.name == "exit" and (task.index or len(task.actor.tasks) > 1):
-            # The end of a thread is nothing that another actor could see.
-            return False
-        call = decode(row, raw, task.process.memory)
-        pending = self.resolve(task, call)
-        if pending.escape:
-            self.refuse(task, pending)
-            return False
-        if not pending.inside:
-            return self._outside(task, row, raw)
-        if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
-            return False
-        if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and _may_write(pending, raw):
-            self._note(f"shared writable mapping by {task.name}")
-        task.pending = pending
-        task.number = number
-        task.point = SchedulingPoint(task.lane, row.kind, row.name, transfer(call))
-        return True
-
-    def resolve(self, task: Task, call: Call) -> Pending:
-        """Find out what a call would mean if it were made at once."""
-        pending = resolve(
-            call,
-            task.process.pid,
-            task.process.descriptors,
-            self._names,
-            self._machine.resolver,
-            self._machine.sandbox,
-        )
-        pending.changes = self.changes
-        return pending
-
-    def refuse(self, task: Task, pending: Pending) -> int:
-        """Have a call that would change something outside the sandbox fail."""
-        name = pending.call.row.name
-        text = f"{name} outside the sandbox by {task.name}: {pending.escape}"
-        self._note(text, refused=True)
-        self._registers.skip(task.tid, -errno.EACCES)
-        return -errno.EACCES
-
-    def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
-        """Let a call pass that is not about the sandbox; wait where it would block."""
-        kind = row.kind
-        if kind not in (Kind.READ, Kind.WRITE):
-            return False
-        process = task.process
-        descriptor = raw[0] & 0xFFFFFFFF
-        try:
-            status = os.stat(f"/proc/{process.pid}/fd/{descriptor}")
-        except OSError:
-            return False
-        mode = status.st_mode
-        if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
-            self._services.read_random(task, raw)
-            return False
-        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-            return False
-        events = select.POLLIN if kind is Kind.READ else select.POLLOUT
-        if can_transfer(process, descriptor, events):
-            return False
-        task.wait = FileWait(str(kind), process, descriptor, events)
-        return True
-
-    def _no_step(self, task: Task, number: int, raw: tuple[int, ...]) -> bool:
-        """Deal with a call that is no step: answer it, wait for it, or name it."""
-        name = self._table.name(number)
-        silent = self._table.services.get(number)
-        if silent is not None:
-            if silent.service is Service.SPAWN:
-                if name == "clone3":
-                    # glibc falls back to clone, which then says what is wanted.
-                    self._registers.skip(task.tid, -errno.ENOSYS)
-                elif name == "clone":
-                    self._flags[task.tid] = raw[0]
-                elif name == "vfork":
-                    self._flags[task.tid] = _CLONE_VM | _CLONE_VFORK
-                return False
-            self._services.serve(task, silent, raw)
-            return False
-        task.number = number
-        ends = None
-        if name == "futex":
-            task.wait = self._futexes.enter(task, raw)
-            return task.wait is not None
-        if name in TIMED or name in ("nanosleep", "clock_nanosleep"):
-            try:
-                ends = deadline(name, raw, task.process.memory, task.actor.clock)
-            except OSError:
-                # The kernel says so to the program, in the same words.
-                return False
-        if name in ("nanosleep", "clock_nanosleep"):
-            task.wait = Wait("sleep", ends)
-            return True
-        if name in NAMES:
-            return self._try(task, name, raw, ends)
-        if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):
-            return False
-        refusal = self._table.refused.get(number)
-        self._note(f"{name} by {task.name}", refused=refusal is not None)
-        if refusal is not None:
-            self._registers.skip(task.tid, -refusal)
-        return False
-
-    def _is_foreign(self, task: Task, raw: int) -> bool:
-        return task.process.descriptors.find(raw & 0xFFFFFFFF) is None
-
-    def _try(
-        self, task: Task, name: str, raw: tuple[int, ...], ends: int | None
-    ) -> bool:
-        attempt = Try(
-            task,
-            name,
-            raw,
-            self._registers,
-            self.wait,
-            lambda: self.happened,
-            self._ids,
-        )
-        if attempt.attempt():
-            if not task.ended:
-                attempt.finish(expired=False)
-            return False
-        if not attempt.blocks:
-            attempt.finish(expired=False)
-            # Looking takes time. Programs look until some has passed, and would look for
-            # ever if none did.
-            self._clock.advance_to(self._clock.monotonic_ns + _LOOK_NS)
-            return False
-        attempt.enter_again(task.number)
-        task.wait = TryWait(name, ends, attempt)
-        return True
-
-    # --- time -------------------------------------------------------------------------
-
-    def next_deadline(self) -> int | None:
-        """Return when the next wait or alarm ends by itself, or None."""
-        times = [
-            task.wait.deadline_ns
-            for task in self.tasks.values()
-            if task.wait is not None and task.wait.deadline_ns is not None
-        ]
-        times += [
-            process.alarm_ns
-            for actor in self._actors
-            for process in actor.processes()
-            if process.alarm_ns is not None
-        ]
-        return min(times, default=None)
-
-    def move_clock(self, monotonic_ns: int) -> None:
-        """Let time pass; waits whose time has come are over, alarms go off."""
-        self._clock.advance_to(monotonic_ns)
-        self.happened += 1
-        for task in self.tasks.values():
-            wait = task.wait
-            if wait is None or wait.deadline_ns is None:
-                continue
-            if wait.deadline_ns <= monotonic_ns:
-                wait.expired = True
-        for actor in self._actors:
-            for process in actor.processes():
-                if process.alarm_ns is not None and process.alarm_ns <= monotonic_ns:
-                    self._alarm(process)
-
-    def _alarm(self, process: Process) -> None:
-        """Let a process's alarm go off."""
-        assert process.alarm_ns is not None  # noqa: S101  the caller looked
-        every = process.alarm_every_ns
-        process.alarm_ns = process.alarm_ns + every if every else None
-        self._send(process, signal.SIGALRM)
-
-    def _send(self, process: Process, number: int) -> None:
-        """Send a signal to a process, every task of which stands."""
-        os.kill(process.pid, number)
-        if number == signal.SIGKILL:
-            # Seen at once, so that it does not depend on luck who learns of it when.
-            while not process.ended:
-                tid, status = os.waitpid(-1, ptrace.WALL)
-                self._store(tid, status)
-        else:
-            self._interrupt(process, number)
-
-    def _interrupt(self, process: Process, number: int) -> None:
-        """End the wait of a process's first thread, if a signal would do that."""
-        task = self.tasks.get(process.pid)
-        if task is None or task.wait is None or isinstance(task.wait, VforkWait):
-            return
-        if not _takes(process.pid, number):
-            return
-        wait = task.wait
-        if isinstance(wait, StallWait):
-            # It is held up as a task is that gets no processor: its handlers are, too.
-            return
-        if isinstance(wait, LockWait):
-            task.leave_point()
-        wait.leave()
-        if wait.restarts:
-            self._give_way(task)
-        elif not isinstance(wait, KernelWait):
-            self._registers.skip(task.tid, -errno.EINTR)
-        task.wait = Interrupted("signal")
-
-
-    def _give_way(self, task: Task) -> None:
-        """Have a call end as the kernel ends one that a signal interrupts.
-
-        Whether it is made again after the handler is then decided by how the handler
-        was installed. The kernel only asks that of a call that it has made itself, so
-        another one, which does nothing, is made in its place.
-        """
-        self._registers.replace(task.tid, self._table.number("getuid"))
-        ptrace.resume_to_exit(task.tid)
-        status = self.wait(task)
-        while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
-            ptrace.resume_to_exit(task.tid)
-            status = self.wait(task)
-        if os.WIFSTOPPED(status):
-            self._registers.interrupt(task.tid, task.number)
-            # Without this the kernel would hand the code for "restart" to the program.
-            ptrace.interrupt(task.tid)
-
-
-def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:
-    """Say whether a mapping is writable, or can be made so later."""
-    file = (pending.files or {}).get("fd")
-    writable = file is not None and file.flags & os.O_ACCMODE == os.O_RDWR
-    return writable or bool(raw[2] & _PROT_WRITE)
-
-
-def _takes(pid: int, number: int) -> bool:
-    """Say whether a signal ends a wait: it has a handler, or ends the process."""
-    return bool(_ending(_masks(f"/proc/{pid}/status")) >> number - 1 & 1)
-
-
-def _is_signalled(task: Task) -> bool:
-    """Say whether a stopped task has a signal to handle before it could wait."""
-    masks = _masks(f"/proc/{task.process.pid}/task/{task.tid}/status")
-    pending = masks["SigPnd"] | (masks["ShdPnd"] if task.is_first else 0)
-    return bool(pending & _ending(masks))
-
-
-def _ending(masks: dict[str, int]) -> int:
-    """Return the signals that end a wait, as a mask."""
-    ignored = masks["SigIgn"] | (_QUIET & ~masks["SigCgt"])
-    return ~(masks["SigBlk"] | ignored)
-
-
-def _masks(path: str) -> dict[str, int]:
-    """Return the signal masks of a task by the names that proc(5) gives them."""
-    with open(path, encoding="ascii") as file:
-        fields = [line.split() for line in file if line.startswith(("Sig", "ShdPnd"))]
-    return {name[:-1]: int(value, 16) for name, value in fields if name != "SigQ:"}

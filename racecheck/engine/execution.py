@@ -240,9 +240,9 @@ class Execution:
         points = self._choices()
         until = time.monotonic() + self._machine.max_sleep_s
         while not points:
-            moment = self._control.next_deadline()
+            moment = self._control.signals.next_deadline()
             if moment is not None:
-                self._control.move_clock(moment)
+                self._control.signals.move_clock(moment)
                 self._end_stalls()
             elif self._control.sleepers() and time.monotonic() < until:
                 # Something outside may wake them, such as a timer of the kernel's own.
@@ -371,8 +371,11 @@ class Execution:
         if task.born:
             return self._record(task, "start", Kind.START, {})
         if task.wait is not None:
-            expired = {"of": task.wait.call, "timed out": int(task.wait.expired)}
-            return self._record(task, "wake", Kind.WAKE, dict(expired))
+            args: dict[str, Value] = {
+                "of": task.wait.call,
+                "timed out": int(task.wait.expired),
+            }
+            return self._record(task, "wake", Kind.WAKE, args)
         return self._call(task, fault)
 
     def _retire(self, task: Task) -> Step:
@@ -392,7 +395,7 @@ class Execution:
         return step
 
     def _tell(self, view: View, observer: Observer) -> None:
-        """Tell the observer of the operations that have ended since it was last told."""
+        """Tell the observer of the operations that have ended since last told."""
         while self._told < len(self.operations):
             operation = self.operations[self._told]
             self._told += 1
@@ -430,7 +433,9 @@ class Execution:
         assert point is not None  # noqa: S101  it was chosen because it has one
         before = point.call
         if task.point is not None:
-            task.wait = StallWait(point, self._clock.monotonic_ns + fault.length * _SECOND)
+            task.wait = StallWait(
+                point, self._clock.monotonic_ns + fault.length * _SECOND
+            )
             task.point = None
         args: dict[str, Value] = {"before": before, "seconds": fault.length}
         return self._record(task, "stall", Kind.STALL, args, fault=fault)
@@ -513,7 +518,7 @@ class Execution:
             if not (wait.known and self._locks.holders(task)):
                 task.point, task.wait = wait.point, None
 
-    def _record(  # noqa: PLR0913  the fields of a step
+    def _record(
         self,
         task: Task,
         call: str,

@@ -91,9 +91,7 @@ class Futexes:
             if word != value and (word == 0 or not only_cleared):
                 wait.woken = True
 
-    def _begin(
-        self, task: Task, raw: Sequence[int], key: object
-    ) -> FutexWait | None:
+    def _begin(self, task: Task, raw: Sequence[int], key: object) -> FutexWait | None:
         try:
             deadline_ns = deadline("futex", raw, task.process.memory, task.actor.clock)
         except OSError:
@@ -116,7 +114,7 @@ class Futexes:
     def _wake(self, key: object, count: int) -> int:
         waiting = len(self._waits.get(key, ()))
         given = self._permits.get(key, 0)
-        granted = min(min(count, _MOST), waiting - given)
+        granted = min(count, _MOST, waiting - given)
         if granted > 0:
             self._permits[key] = given + granted
         return max(granted, 0)

@@ -161,7 +161,7 @@ class Locks:
 
 
 def _file(pending: Pending) -> OpenFile:
-    return (pending.files or {})["fd"]
+    return pending.files["fd"]
 
 
 def _is_process_lock(call: Call) -> bool:

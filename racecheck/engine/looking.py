@@ -28,7 +28,7 @@ class Look:
             pending.call,
             task.process.pid,
             pending.walks,
-            pending.files or {},
+            pending.files,
             task.process.descriptors.table(),
             names,
         )

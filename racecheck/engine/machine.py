@@ -48,7 +48,13 @@ class Machine:
         foreign_calls: Numbers from here on are another call table's.
     """
 
-    def __init__(self, *, workdir: Path | None = None, max_cpu_s: float = 10.0, max_sleep_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        *,
+        workdir: Path | None = None,
+        max_cpu_s: float = 10.0,
+        max_sleep_s: float = 5.0,
+    ) -> None:
         """Set up, and make the sandbox.
 
         Args:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.descriptors import foreign
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from racecheck.engine.sandbox import Sandbox
     from racecheck.footprint import Names, OpenFile, Resolver, Walk
     from racecheck.kernel.call import Call
+    from racecheck.kernel.rows import Row
     from racecheck.model import Value
 
 _AT_FDCWD: Final = -100
@@ -34,7 +36,9 @@ _LAST_LINK_STAYS: Final = frozenset(
 )
 """Kinds that act on a symbolic link at the end of a path, not on what it leads to."""
 
-_CHANGE_OF_DATA: Final = frozenset({Kind.WRITE, Kind.COPY, Kind.TRUNCATE, Kind.ALLOCATE})
+_CHANGE_OF_DATA: Final = frozenset(
+    {Kind.WRITE, Kind.COPY, Kind.TRUNCATE, Kind.ALLOCATE}
+)
 _CHANGING: Final = frozenset(
     {
         Kind.RENAME,
@@ -57,7 +61,12 @@ _DEVICES: Final = frozenset(
 
 # Path arguments, each with the descriptor that it is relative to.
 _PATHS: Final = (("path", "dirfd"), ("oldpath", "olddirfd"), ("newpath", "newdirfd"))
-_FILES: Final = ("fd", "oldfd", "infd", "outfd")
+_FILES: Final = (
+    ("fd", "file"),
+    ("oldfd", "oldfile"),
+    ("infd", "infile"),
+    ("outfd", "outfile"),
+)
 
 
 @dataclass(slots=True)
@@ -77,14 +86,14 @@ class Pending:
     call: Call
     args: dict[str, Value]
     walks: tuple[Walk, ...] = ()
-    files: dict[str, OpenFile] | None = None
+    files: dict[str, OpenFile] = field(default_factory=dict)
     inside: bool = False
     escape: str = ""
     changes: int = 0
 
     def touched(self) -> set[str]:
         """Return the inodes that the call may change or change the entries of."""
-        found = {file.target for file in (self.files or {}).values()}
+        found = {file.target for file in self.files.values()}
         for walk in self.walks:
             found.update(name for name in (walk.parent, walk.target) if name)
         return found
@@ -105,81 +114,102 @@ def follows(call: Call, argument: str) -> bool:
     return not call.number("flags") & _AT_SYMLINK_NOFOLLOW
 
 
-def resolve(
-    call: Call,
-    process: int,
-    descriptors: Descriptors,
-    names: Names,
-    resolver: Resolver,
-    sandbox: Sandbox,
-) -> Pending:
-    """Find the objects that a call concerns, with every actor standing still."""
-    pending = Pending(call, dict(call.args))
-    row = call.row
-    walks: list[Walk] = []
-    files: dict[str, OpenFile] = {}
-    for argument, relative in _PATHS:
-        if row.index(argument) is None:
-            continue
+class Meanings:
+    """Finds the objects that calls concern, for the processes of one execution."""
+
+    def __init__(self, names: Names, resolver: Resolver, sandbox: Sandbox) -> None:
+        self._names = names
+        self._resolver = resolver
+        self._sandbox = sandbox
+
+    def of(self, call: Call, process: int, descriptors: Descriptors) -> Pending:
+        """Return what a call would mean if it were made now, while all stand still."""
+        pending = Pending(call, dict(call.args))
+        row = call.row
+        paths, numbers = _plan(row)
+        for argument, relative in paths:
+            self._look_up(pending, argument, relative, process, descriptors)
+        for argument, shown in numbers:
+            self._find(pending, argument, shown, process, descriptors)
+        if row.kind in (Kind.GETCWD, Kind.EXIT):
+            pending.inside = True
+        elif row.kind is Kind.CLOSE and row.index("last") is not None:
+            first, last = call.number("fd"), call.number("last")
+            pending.inside = any(first <= n <= last for n in descriptors.numbers())
+        elif row.kind is Kind.DUP and row.index("newfd") is not None:
+            pending.inside |= descriptors.find(call.number("newfd")) is not None
+        target = pending.args.get("target")
+        if isinstance(target, str):
+            pending.args["target"] = self._sandbox.display(target)
+        return pending
+
+    def _look_up(
+        self,
+        pending: Pending,
+        argument: str,
+        relative: str,
+        process: int,
+        descriptors: Descriptors,
+    ) -> None:
+        """Find what a path argument leads to."""
+        call = pending.call
         path = call.args.get(argument)
         if path is None and not call.bad_address:
             # Some calls take no path for the descriptor itself.
             path = ""
         if not isinstance(path, str):
-            continue
+            return
         dirfd = call.number(relative)
+        base = _base(process, dirfd)
         if path == "":
             # With AT_EMPTY_PATH the descriptor itself is meant; without, the kernel
             # answers ENOENT, which reads nothing.
-            walk = resolver.object_at(names, _base(process, dirfd))
+            walk = self._resolver.object_at(self._names, base)
             file = descriptors.find(dirfd)
             if file is not None:
                 pending.args["file"] = file.path
         else:
-            base = _base(process, dirfd)
-            walk = resolver.walk(
-                names, process, base, path, follow=follows(call, argument)
+            walk = self._resolver.walk(
+                self._names, process, base, path, follow=follows(call, argument)
             )
-            pending.args[argument] = _shown(path, base, sandbox)
-        walks.append(walk)
+            pending.args[argument] = _shown(path, base, self._sandbox)
+        pending.walks += (walk,)
         pending.inside = pending.inside or walk.inside
-        if walk.escaped and walk.error == 0 and _would_change(call, argument):
-            if not _is_allowed(row.kind, os.path.realpath(walk.escaped)):
-                pending.escape = path or f"descriptor {dirfd}"
-    for argument in _FILES:
-        if row.index(argument) is None:
-            continue
-        number = call.number(argument)
+        leaves = walk.escaped and walk.error == 0 and _would_change(call, argument)
+        if leaves and not _is_allowed(call.row.kind, os.path.realpath(walk.escaped)):
+            pending.escape = path or f"descriptor {dirfd}"
+
+    def _find(
+        self,
+        pending: Pending,
+        argument: str,
+        shown: str,
+        process: int,
+        descriptors: Descriptors,
+    ) -> None:
+        """Find what a descriptor argument leads to."""
+        number = pending.call.number(argument)
         file = descriptors.find(number)
         if file is not None:
-            files[argument] = file
+            pending.files[argument] = file
             pending.inside = True
-            pending.args["file" if argument == "fd" else f"{argument[:-2]}file"] = (
-                file.path
-            )
-        elif number >= 0 and not foreign(names, process, number):
+            pending.args[shown] = file.path
+        elif number >= 0 and not foreign(self._names, process, number):
             pending.inside = True
             pending.escape = f"descriptor {number} of unknown origin"
-        elif row.kind in _CHANGING and not walks:
+        elif pending.call.row.kind in _CHANGING and not pending.walks:
             pending.escape = f"descriptor {number}"
-    if row.kind is Kind.CLOSE and row.index("last") is not None:
-        last = call.number("last") & 0xFFFFFFFF
-        first = call.number("fd")
-        pending.inside = any(
-            descriptors.find(number) is not None
-            for number in descriptors.numbers()
-            if first <= number <= last
-        )
-    if row.kind is Kind.DUP and row.index("newfd") is not None:
-        pending.inside |= descriptors.find(call.number("newfd")) is not None
-    if row.kind in (Kind.GETCWD, Kind.EXIT):
-        pending.inside = True
-    target = pending.args.get("target")
-    if isinstance(target, str):
-        pending.args["target"] = sandbox.display(target)
-    pending.walks = tuple(walks)
-    pending.files = files
-    return pending
+
+
+@cache
+def _plan(row: Row) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Return which arguments are paths, each with the descriptor it starts from.
+
+    And which are descriptors, each with the name under which its file is shown.
+    """
+    paths = tuple(pair for pair in _PATHS if row.index(pair[0]) is not None)
+    numbers = tuple(pair for pair in _FILES if row.index(pair[0]) is not None)
+    return paths, numbers
 
 
 def _would_change(call: Call, argument: str) -> bool:
@@ -201,7 +231,7 @@ def _is_allowed(kind: Kind, path: str) -> bool:
     if path in _DEVICES:
         return kind is Kind.OPEN
     # Named semaphores, which the C library keeps as files; see sem_overview(7).
-    return path.startswith("/dev/shm/sem.")
+    return path.startswith("/dev/shm/sem.")  # noqa: S108  where the C library has them
 
 
 def _base(process: int, dirfd: int) -> str:

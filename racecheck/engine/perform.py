@@ -129,7 +129,7 @@ class Performer:
         return Done(result, given)
 
     def _reach_exit(self, task: Task) -> Done | None:
-        """Wait for the exit stop; return what came of the call if that is not reached."""
+        """Wait for the exit stop; return what came of it if that is not reached."""
         watchdog = self._machine.watchdog
         until = 0.0
         while True:
@@ -190,7 +190,7 @@ class Performer:
         """Keep names and descriptors true to what a successful call has done."""
         call = pending.call
         kind = call.row.kind
-        files = pending.files or {}
+        files = pending.files
         if kind is Kind.OPEN:
             self._opened(task, pending, result)
         elif kind in (Kind.MKDIR, Kind.MKNOD, Kind.SYMLINK):
@@ -225,7 +225,7 @@ class Performer:
         walk = pending.walks[0]
         name = walk.target
         if name is None:
-            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")  # noqa: PTH116
+            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")
             name = self._names.find(status)
             if walk.parent is not None and (walk.status is None or name is None):
                 # It was not there, so this step made it; a name that its number has
@@ -234,7 +234,7 @@ class Performer:
                 self._names.add(status, name)
         elif pending.call.number("flags") & os.O_TMPFILE == os.O_TMPFILE:
             name = self._creation(task)
-            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")  # noqa: PTH116
+            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")
             self._names.add(status, name)
         if name is None:
             return

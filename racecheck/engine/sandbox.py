@@ -128,12 +128,12 @@ class Sandbox:
             if node.path in _PARTS and os.path.isdir(path):
                 continue
             if node.link:
-                os.symlink(node.link, path)  # noqa: PTH211  hot path
+                os.symlink(node.link, path)
                 continue
             if node.same:
                 os.link(f"{root}/{node.same}", path)
             elif stat.S_ISDIR(node.mode):
-                os.mkdir(path, 0o700)  # noqa: PTH102  hot path
+                os.mkdir(path, 0o700)
             else:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 _write_all(descriptor, node.content)
@@ -142,7 +142,7 @@ class Sandbox:
         for node in reversed(self._initial):
             path = f"{root}/{node.path}"
             if not node.link:
-                os.chmod(path, stat.S_IMODE(node.mode))  # noqa: PTH101  hot path
+                os.chmod(path, stat.S_IMODE(node.mode))
             os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
 
     @staticmethod
@@ -237,7 +237,7 @@ def _lock(folder: Path) -> int:
 
 def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list[_Node]:
     nodes = []
-    for name in sorted(os.listdir(f"{root}/{folder}")):  # noqa: PTH208  text is wanted
+    for name in sorted(os.listdir(f"{root}/{folder}")):
         path = f"{folder}/{name}" if folder else name
         whole = f"{root}/{path}"
         status = os.lstat(whole)
@@ -264,7 +264,7 @@ def _empty(folder: str) -> None:
     try:
         entries = list(os.scandir(folder))
     except PermissionError:
-        os.chmod(folder, 0o700)  # noqa: PTH101  hot path
+        os.chmod(folder, 0o700)
         entries = list(os.scandir(folder))
     except FileNotFoundError:
         return
@@ -280,7 +280,7 @@ def _remove(call: Callable[[str], None], folder: str, path: str) -> None:
     try:
         call(path)
     except PermissionError:
-        os.chmod(folder, 0o700)  # noqa: PTH101  hot path
+        os.chmod(folder, 0o700)
         call(path)
 
 

@@ -33,6 +33,7 @@ _UNIX: Final = struct.pack("=H", socket.AF_UNIX)
 _PAIR = struct.Struct("=qq")
 _INTERVAL = struct.Struct("=qqqq")
 
+
 class Services:
     """Answers for the actors of one execution."""
 

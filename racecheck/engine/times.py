@@ -181,7 +181,7 @@ class FileTimes:
     def _target(pending: Pending) -> str | None:
         if pending.walks:
             return pending.walks[0].target
-        files = pending.files or {}
+        files = pending.files
         file = files.get("fd") or files.get("outfd")
         return file.target if file is not None else None
 

@@ -38,7 +38,7 @@ _SIGINFO_PID: Final = 12
 class Try:
     """One such call of one task, from its first attempt until it has an answer."""
 
-    def __init__(  # noqa: PLR0913  what one attempt needs
+    def __init__(
         self,
         task: Task,
         name: str,

@@ -108,7 +108,9 @@ class TryWait(Wait):
 class FileWait(Wait):
     """A wait for a pipe or a socket to have data, or room for it."""
 
-    def __init__(self, call: str, process: Process, descriptor: int, events: int) -> None:
+    def __init__(
+        self, call: str, process: Process, descriptor: int, events: int
+    ) -> None:
         super().__init__(call)
         self._process = process
         self._descriptor = descriptor

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _PERIOD_S: Final = 0.005
 _STAT: Final = 2048
+_USER_TIME: Final = 11
+_SYSTEM_TIME: Final = 12
 
 
 class Watchdog:
@@ -103,9 +105,9 @@ def _state(pid: int, tid: int) -> tuple[str, int] | None:
     """Return the state letter of a task and its processor time in ticks."""
     data = _read(f"/proc/{pid}/task/{tid}/stat")
     fields = data.rpartition(b")")[2].split()
-    if len(fields) < 13:
+    if len(fields) <= _SYSTEM_TIME:
         return None
-    return fields[0].decode(), int(fields[11]) + int(fields[12])
+    return fields[0].decode(), int(fields[_USER_TIME]) + int(fields[_SYSTEM_TIME])
 
 
 def _sleep(pid: int, tid: int) -> str:

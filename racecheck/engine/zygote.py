@@ -93,7 +93,7 @@ class Zygote:
         os.waitpid(self._pid, 0)
 
 
-def _serve(  # noqa: PLR0913  what a child needs, each passed once
+def _serve(
     programs: Sequence[Program],
     sandbox: Sandbox,
     filter_: Filter,
@@ -125,7 +125,7 @@ def _serve(  # noqa: PLR0913  what a child needs, each passed once
         os.write(answer, _ANSWER.pack(pid))
 
 
-def _become(  # noqa: PLR0913  what a child needs, each passed once
+def _become(
     program: Program,
     index: int,
     seed: int,

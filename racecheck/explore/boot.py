@@ -13,16 +13,22 @@ import os
 import signal
 import socket
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import io
 
 _PR_SET_PDEATHSIG = 1
 _ADDR_NO_RANDOMIZE = 0x0040000
 _STACK_STRINGS = 8192
+_LAST_STANDARD = 2
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _READY = "RACECHECK_WORKER"
 
 
 def prepare(channel: int, cpu: int) -> None:
     """Become a process that is the same in every run, and go on as the second stage."""
-    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _LAST_STANDARD:
         pass
     os.close(number)
     libc = ctypes.CDLL(None)
@@ -35,7 +41,7 @@ def prepare(channel: int, cpu: int) -> None:
     libc.personality(current | _ADDR_NO_RANDOMIZE)
     folder = os.path.dirname(sys.executable)  # noqa: PTH120  pathlib costs start-up time
     environment = {
-        "PATH": f"{folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PATH": f"{folder}:{_PATH}",
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
@@ -67,10 +73,10 @@ def serve(channel: int) -> None:
     main(connection)
 
 
-def _exactly(stream: object, size: int) -> bytes:
+def _exactly(stream: io.RawIOBase, size: int) -> bytes:
     data = b""
     while len(data) < size:
-        more = stream.read(size - len(data))  # type: ignore[attr-defined]  a raw file
+        more = stream.read(size - len(data))
         if not more:
             sys.exit(0)
         data += more

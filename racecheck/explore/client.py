@@ -45,7 +45,8 @@ class Worker:
         theirs.close()
         self.connection = ours
         self.answers = Answers()
-        self._log: IO[bytes] = tempfile.TemporaryFile()
+        # Read if the worker dies; closed with it.
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  see close
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own interpreter
                 [sys.executable, "-I", "-S", _BOOT, str(channel), str(cpu)],
@@ -135,9 +136,7 @@ class Pool:
                 cpu = self._free.pop(0)
                 worker = Worker(left.pop(0), cpu)
                 self._cpus[worker] = cpu
-                self._selector.register(
-                    worker.connection, selectors.EVENT_READ, worker
-                )
+                self._selector.register(worker.connection, selectors.EVENT_READ, worker)
             for key, _ in self._selector.select():
                 worker = key.data
                 outcome = self._receive(worker, on_progress)
@@ -175,7 +174,7 @@ def _processors(jobs: int) -> list[int]:
 
 
 def _import_path() -> list[str]:
-    """Return where this process imports from; the package itself comes from there too."""
+    """Return where this process imports from, the package itself included."""
     package = str(Path(__file__).parents[2])
     found = [path for path in sys.path if path]
     if not sys.path or "" in sys.path:

@@ -82,7 +82,7 @@ class _StateKeptError(Exception):
     """The subject keeps state in its process, so that no process may be used twice."""
 
 
-def explore(  # noqa: PLR0913  what an exploration is asked for
+def explore(
     runner: Runner,
     *,
     seed: int,
@@ -108,7 +108,7 @@ def explore(  # noqa: PLR0913  what an exploration is asked for
         return _explore(runner, *options, fresh=True)
 
 
-def _explore(  # noqa: PLR0913  as above
+def _explore(
     runner: Runner,
     seed: int,
     budget: Budget,
@@ -294,7 +294,7 @@ def _finding(name: str, trace: Trace, execution: int, confirmed: bool) -> Findin
     )
 
 
-def _result(  # noqa: PLR0913  the parts of a result
+def _result(
     runner: Runner,
     tally: _Tally,
     scheduler: Scheduler,

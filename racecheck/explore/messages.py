@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from racecheck.model import Progress, ScenarioResult, Trace, legible
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
 
@@ -76,6 +76,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 Answer = Replayed | Advanced | Explored | Failed
 
+_HEAD = 4
 _encode = msgspec.msgpack.Encoder().encode
 _answers = msgspec.msgpack.Decoder(Answer)
 _tasks = msgspec.msgpack.Decoder(Task)
@@ -89,12 +90,12 @@ def send(connection: socket.socket, message: Task | Answer) -> None:
         # What was said of a file can hold its name, which need not be text.
         plain = msgspec.to_builtins(message, builtin_types=(bytes,))
         data = _encode(_legible(plain))
-    connection.sendall(len(data).to_bytes(4, "big") + data)
+    connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
 
 
 def receive_task(connection: socket.socket) -> Task | None:
     """Wait for a task; None means that the caller is gone."""
-    head = _exactly(connection, 4)
+    head = _exactly(connection, _HEAD)
     data = head and _exactly(connection, int.from_bytes(head, "big"))
     return _tasks.decode(data) if data else None
 
@@ -108,12 +109,12 @@ class Answers:
     def feed(self, data: bytes) -> Iterator[Answer]:
         """Take bytes in and yield the messages that are whole now."""
         self._data += data
-        while len(self._data) >= 4:
-            size = int.from_bytes(self._data[:4], "big")
-            if len(self._data) < 4 + size:
+        while len(self._data) >= _HEAD:
+            size = int.from_bytes(self._data[:_HEAD], "big")
+            if len(self._data) < _HEAD + size:
                 return
-            message = bytes(self._data[4 : 4 + size])
-            del self._data[: 4 + size]
+            message = bytes(self._data[_HEAD : _HEAD + size])
+            del self._data[: _HEAD + size]
             yield _answers.decode(message)
 
 

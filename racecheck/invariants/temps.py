@@ -88,7 +88,7 @@ class _TempFilesBounded(Rule):
         return self._judge(view, history, len(hanging & self._writers(history)))
 
     def margin(self, view: View, history: History) -> int:
-        """Return how many more files there might be; see `racecheck.invariants.watch`."""
+        """Return how many more there might be; see `racecheck.invariants.watch`."""
         bound = self._bound(history, history.live(self._role))
         return bound - len(view.glob(self._pattern))
 

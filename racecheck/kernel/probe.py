@@ -1,4 +1,4 @@
-"""Finding out, with one tiny child, whether this machine lets processes be controlled."""
+"""Finding out with one tiny child whether processes can be controlled here."""
 
 from __future__ import annotations
 

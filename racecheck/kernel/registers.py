@@ -52,7 +52,6 @@ class Registers(Protocol):
         """
         ...
 
-
     def replace(self, tid: int, number: int) -> None:
         """At an entry stop: make another call instead."""
         ...
@@ -117,7 +116,6 @@ class X8664:
         for index, value in args.items():
             self._values[self._ARGS[index]] = value & _MASK
         self._set(tid)
-
 
     def replace(self, tid: int, number: int) -> None:
         """See `Registers.replace`."""
@@ -191,13 +189,13 @@ class AArch64:
         self._set(tid)
 
     def restart(self, tid: int, number: int, args: Mapping[int, int]) -> None:
-        """See `Registers.restart`; x8 still holds the number."""
+        """See `Registers.restart`."""
+        del number  # x8 still holds it
         self._get(tid)
         self._values[self._PC] -= 4
         for index, value in args.items():
             self._values[index] = value & _MASK
         self._set(tid)
-
 
     def replace(self, tid: int, number: int) -> None:
         """See `Registers.replace`."""
@@ -220,5 +218,3 @@ def registers(machine: str | None = None) -> Registers:
     """
     makers: dict[str, type[X8664 | AArch64]] = {"x86_64": X8664, "aarch64": AArch64}
     return makers[machine or os.uname().machine]()
-
-

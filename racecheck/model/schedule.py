@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -144,6 +145,4 @@ def from_lane(lane: str) -> tuple[str, int]:
 
 def context_switches(actors: Sequence[str]) -> int:
     """Count the places where an actor follows a different one."""
-    return sum(
-        before != after for before, after in zip(actors, actors[1:], strict=False)
-    )
+    return sum(before != after for before, after in itertools.pairwise(actors))

@@ -20,7 +20,7 @@ from racecheck.model import EMPTY, Decision, Fault, Kind, from_lane
 from racecheck.scheduling.events import Events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from racecheck.model import Footprint, SchedulingPoint, Step
 
@@ -163,7 +163,9 @@ class DPORScheduler:
 
     # --- going on ---------------------------------------------------------------------
 
-    def _by_actor(self, enabled: Sequence[SchedulingPoint]) -> dict[str, SchedulingPoint]:
+    def _by_actor(
+        self, enabled: Sequence[SchedulingPoint]
+    ) -> dict[str, SchedulingPoint]:
         """Return one point for each actor: that of the task it went on with last."""
         points: dict[str, SchedulingPoint] = {}
         for point in enabled:
@@ -238,8 +240,8 @@ class DPORScheduler:
                 self._add(node, self._events.initials(mask))
 
     @staticmethod
-    def _add(node: Node, initials: Sequence[str] | object) -> None:
-        names = list(initials)  # type: ignore[call-overload]  # a collection
+    def _add(node: Node, initials: Collection[str]) -> None:
+        names = list(initials)
         if any(actor in node.backtrack for actor in names):
             return
         possible = [actor for actor in names if node.enables(actor)]

@@ -1,4 +1,4 @@
-"""The default scheduler: every order if there are few, samples as well if there are many."""
+"""The default scheduler: every order, and samples as well where there are many."""
 
 from __future__ import annotations
 

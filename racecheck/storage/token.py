@@ -91,7 +91,9 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
             scenario=trace.scenario,
             shape=trace.shape,
             seed=trace.schedule.seed,
-            actors=tuple(_lane_number(decision.actor, indices) for decision in decisions),
+            actors=tuple(
+                _lane_number(decision.actor, indices) for decision in decisions
+            ),
             kinds=tuple(step.kind for step in trace.steps),
             faults=tuple(
                 (index, decision.fault)

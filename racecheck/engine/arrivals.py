@@ -1,0 +1,253 @@
+"""What becomes of a call that a task enters: a step, an answer, a wait, or a note.
+
+`Arrivals.arrive` looks at a task at an entry stop and says whether it stays there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from racecheck.engine import actor as inside
+from racecheck.engine.pending import Meanings
+from racecheck.engine.tries import TIMED, Ids, Try
+from racecheck.engine.waits import FileWait, TryWait, Wait, can_transfer
+from racecheck.kernel import ptrace
+from racecheck.kernel.call import transfer
+from racecheck.kernel.deadlines import deadline
+from racecheck.kernel.decode import decode
+from racecheck.kernel.rows import Service
+from racecheck.model import Kind, SchedulingPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from racecheck.engine.clock import Clock
+    from racecheck.engine.control import Control
+    from racecheck.engine.futexes import Futexes
+    from racecheck.engine.machine import Machine
+    from racecheck.engine.pending import Pending
+    from racecheck.engine.services import Services
+    from racecheck.engine.task import Task
+    from racecheck.footprint import Names
+    from racecheck.kernel.call import Call
+    from racecheck.kernel.rows import Row
+
+_CLONE_VM: Final = 0x100
+_CLONE_VFORK: Final = 0x4000
+_LOOK_NS: Final = 1000
+_MAP_SHARED: Final = 1
+_MAP_ANONYMOUS: Final = 0x20
+_PROT_WRITE: Final = 2
+_RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
+"""The devices `random` and `urandom`; see random(4)."""
+
+_SLEEPS: Final = ("nanosleep", "clock_nanosleep")
+
+_report = msgspec.msgpack.Decoder(inside.Report)
+
+
+class Arrivals:
+    """Looks at the calls that the tasks of one execution enter."""
+
+    def __init__(
+        self,
+        control: Control,
+        machine: Machine,
+        names: Names,
+        clock: Clock,
+        *,
+        futexes: Futexes,
+        services: Services,
+        ids: Ids,
+        note: Callable[..., None],
+    ) -> None:
+        """Serve one execution.
+
+        Args:
+            control: Lets the tasks run.
+            machine: What executions share.
+            names: Names of the inodes.
+            clock: The virtual time.
+            futexes: The futexes that tasks wait at.
+            services: Answers calls that are no steps.
+            ids: Translates ids.
+            note: Takes note of what was not controlled, and whether it was `refused`.
+        """
+        self._control = control
+        self._machine = machine
+        self._registers = machine.registers
+        self._table = machine.table
+        self._meanings = Meanings(names, machine.resolver, machine.sandbox)
+        self._clock = clock
+        self._futexes = futexes
+        self._services = services
+        self._ids = ids
+        self._note = note
+
+    def arrive(self, task: Task) -> bool:
+        """Look at a call being entered; say whether the task is to stand there."""
+        machine = self._machine
+        arch, number, raw = ptrace.entry(task.tid)
+        if arch != machine.registers.audit_arch or number >= machine.foreign_calls:
+            text = f"call {number} of another architecture by {task.name}"
+            self._note(text, refused=True)
+            machine.registers.skip(task.tid, -errno.ENOSYS)
+            return False
+        row = self._table.find(number, raw)
+        if row is None:
+            return self._no_step(task, number, raw)
+        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.MARKER:
+            task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
+            machine.registers.skip(task.tid, raw[2])
+            task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
+            return True
+        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.IDLE:
+            task.idle = True
+            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
+            return True
+        if row.name == "exit" and (task.index or len(task.actor.tasks) > 1):
+            # The end of a thread is nothing that another actor could see.
+            return False
+        call = decode(row, raw, task.process.memory)
+        pending = self.resolve(task, call)
+        if pending.escape:
+            self.refuse(task, pending)
+            return False
+        if not pending.inside:
+            return self._outside(task, row, raw)
+        if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
+            return False
+        if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and _may_write(pending, raw):
+            self._note(f"shared writable mapping by {task.name}")
+        task.pending = pending
+        task.number = number
+        task.point = SchedulingPoint(task.lane, row.kind, row.name, transfer(call))
+        return True
+
+    def resolve(self, task: Task, call: Call) -> Pending:
+        """Find out what a call would mean if it were made at once."""
+        process = task.process
+        pending = self._meanings.of(call, process.pid, process.descriptors)
+        pending.changes = self._control.changes
+        return pending
+
+    def refuse(self, task: Task, pending: Pending) -> int:
+        """Have a call that would change something outside the sandbox fail."""
+        name = pending.call.row.name
+        text = f"{name} outside the sandbox by {task.name}: {pending.escape}"
+        self._note(text, refused=True)
+        self._registers.skip(task.tid, -errno.EACCES)
+        return -errno.EACCES
+
+    def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
+        """Let a call pass that is not about the sandbox; wait where it would block."""
+        kind = row.kind
+        if kind not in (Kind.READ, Kind.WRITE):
+            return False
+        process = task.process
+        descriptor = raw[0] & 0xFFFFFFFF
+        try:
+            status = os.stat(f"/proc/{process.pid}/fd/{descriptor}")
+        except OSError:
+            return False
+        mode = status.st_mode
+        if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
+            self._services.read_random(task, raw)
+            return False
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return False
+        events = select.POLLIN if kind is Kind.READ else select.POLLOUT
+        if can_transfer(process, descriptor, events):
+            return False
+        task.wait = FileWait(str(kind), process, descriptor, events)
+        return True
+
+    def _no_step(self, task: Task, number: int, raw: tuple[int, ...]) -> bool:
+        """Deal with a call that is no step: answer it, wait for it, or name it."""
+        name = self._table.name(number)
+        silent = self._table.services.get(number)
+        if silent is not None:
+            if silent.service is Service.SPAWN:
+                self._spawn(task, name, raw)
+            else:
+                self._services.serve(task, silent, raw)
+            return False
+        if number in self._table.waits:
+            task.number = number
+            return self._wait(task, name, raw)
+        if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):
+            return False
+        refusal = self._table.refused.get(number)
+        self._note(f"{name} by {task.name}", refused=refusal is not None)
+        if refusal is not None:
+            self._registers.skip(task.tid, -refusal)
+        return False
+
+    def _spawn(self, task: Task, name: str, raw: tuple[int, ...]) -> None:
+        """Take note of what a new task will share with the one that starts it."""
+        if name == "clone3":
+            # glibc falls back to clone, which then says what is wanted.
+            self._registers.skip(task.tid, -errno.ENOSYS)
+        elif name == "clone":
+            self._control.spawning[task.tid] = raw[0]
+        elif name == "vfork":
+            self._control.spawning[task.tid] = _CLONE_VM | _CLONE_VFORK
+
+    def _wait(self, task: Task, name: str, raw: tuple[int, ...]) -> bool:
+        """Let a task wait, unless it has its answer; say whether it is to stand."""
+        if name == "futex":
+            task.wait = self._futexes.enter(task, raw)
+            return task.wait is not None
+        ends = None
+        if name in TIMED or name in _SLEEPS:
+            try:
+                ends = deadline(name, raw, task.process.memory, task.actor.clock)
+            except OSError:
+                # The kernel says so to the program, in the same words.
+                return False
+        if name in _SLEEPS:
+            task.wait = Wait("sleep", ends)
+            return True
+        return self._try(task, name, raw, ends)
+
+    def _is_foreign(self, task: Task, raw: int) -> bool:
+        return task.process.descriptors.find(raw & 0xFFFFFFFF) is None
+
+    def _try(
+        self, task: Task, name: str, raw: tuple[int, ...], ends: int | None
+    ) -> bool:
+        attempt = Try(
+            task,
+            name,
+            raw,
+            self._registers,
+            self._control.wait,
+            lambda: self._control.happened,
+            self._ids,
+        )
+        if attempt.attempt():
+            if not task.ended:
+                attempt.finish(expired=False)
+            return False
+        if not attempt.blocks:
+            attempt.finish(expired=False)
+            # Looking takes time. Programs look until some has passed, and would look
+            # for ever if none did.
+            self._clock.advance_to(self._clock.monotonic_ns + _LOOK_NS)
+            return False
+        attempt.enter_again(task.number)
+        task.wait = TryWait(name, ends, attempt)
+        return True
+
+
+def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:
+    """Say whether a mapping is writable, or can be made so later."""
+    file = pending.files.get("fd")
+    writable = file is not None and file.flags & os.O_ACCMODE == os.O_RDWR
+    return writable or bool(raw[2] & _PROT_WRITE)

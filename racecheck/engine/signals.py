@@ -1,0 +1,156 @@
+"""The passing of time, and signals: what ends waits from outside."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from typing import TYPE_CHECKING, Final
+
+from racecheck.engine.waits import (
+    Interrupted,
+    KernelWait,
+    LockWait,
+    StallWait,
+    VforkWait,
+)
+from racecheck.kernel import ptrace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.engine.clock import Clock
+    from racecheck.engine.control import Control
+    from racecheck.engine.machine import Machine
+    from racecheck.engine.task import Actor, Process, Task
+
+_QUIET: Final = sum(
+    1 << number - 1
+    for number in (signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT)
+)
+"""Signals that do nothing where nobody handles them, as a mask."""
+
+
+class Signals:
+    """Moves the clock of one execution, and sends its signals."""
+
+    def __init__(
+        self,
+        control: Control,
+        machine: Machine,
+        clock: Clock,
+        actors: Sequence[Actor],
+    ) -> None:
+        self._control = control
+        self._registers = machine.registers
+        self._table = machine.table
+        self._clock = clock
+        self._actors = actors
+
+    def next_deadline(self) -> int | None:
+        """Return when the next wait or alarm ends by itself, or None."""
+        times = [
+            task.wait.deadline_ns
+            for task in self._control.tasks.values()
+            if task.wait is not None and task.wait.deadline_ns is not None
+        ]
+        times += [
+            process.alarm_ns
+            for actor in self._actors
+            for process in actor.processes()
+            if process.alarm_ns is not None
+        ]
+        return min(times, default=None)
+
+    def move_clock(self, monotonic_ns: int) -> None:
+        """Let time pass; waits whose time has come are over, alarms go off."""
+        self._clock.advance_to(monotonic_ns)
+        self._control.happened += 1
+        for task in self._control.tasks.values():
+            wait = task.wait
+            if wait is None or wait.deadline_ns is None:
+                continue
+            if wait.deadline_ns <= monotonic_ns:
+                wait.expired = True
+        for actor in self._actors:
+            for process in actor.processes():
+                if process.alarm_ns is not None and process.alarm_ns <= monotonic_ns:
+                    self._alarm(process)
+
+    def _alarm(self, process: Process) -> None:
+        """Let a process's alarm go off."""
+        assert process.alarm_ns is not None  # noqa: S101  the caller looked
+        every = process.alarm_every_ns
+        process.alarm_ns = process.alarm_ns + every if every else None
+        self.send(process, signal.SIGALRM)
+
+    def send(self, process: Process, number: int) -> None:
+        """Send a signal to a process, every task of which stands."""
+        os.kill(process.pid, number)
+        if number == signal.SIGKILL:
+            self._control.wait_for_death(process)
+        else:
+            self.interrupt(process, number)
+
+    def interrupt(self, process: Process, number: int) -> None:
+        """End the wait of a process's first thread, if a signal would do that."""
+        task = self._control.tasks.get(process.pid)
+        if task is None or task.wait is None or isinstance(task.wait, VforkWait):
+            return
+        if not _takes(process.pid, number):
+            return
+        wait = task.wait
+        if isinstance(wait, StallWait):
+            # It is held up as a task is that gets no processor: its handlers are, too.
+            return
+        if isinstance(wait, LockWait):
+            task.leave_point()
+        wait.leave()
+        if wait.restarts:
+            self._give_way(task)
+        elif not isinstance(wait, KernelWait):
+            self._registers.skip(task.tid, -errno.EINTR)
+        task.wait = Interrupted("signal")
+
+    def _give_way(self, task: Task) -> None:
+        """Have a call end as the kernel ends one that a signal interrupts.
+
+        Whether it is made again after the handler is then decided by how the handler
+        was installed. The kernel only asks that of a call that it has made itself, so
+        another one, which does nothing, is made in its place.
+        """
+        self._registers.replace(task.tid, self._table.number("getuid"))
+        ptrace.resume_to_exit(task.tid)
+        status = self._control.wait(task)
+        while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
+            ptrace.resume_to_exit(task.tid)
+            status = self._control.wait(task)
+        if os.WIFSTOPPED(status):
+            self._registers.interrupt(task.tid, task.number)
+            # Without this the kernel would hand the code for "restart" to the program.
+            ptrace.interrupt(task.tid)
+
+
+def _takes(pid: int, number: int) -> bool:
+    """Say whether a signal ends a wait: it has a handler, or ends the process."""
+    return bool(_ending(_masks(f"/proc/{pid}/status")) >> number - 1 & 1)
+
+
+def is_signalled(task: Task) -> bool:
+    """Say whether a stopped task has a signal to handle before it could wait."""
+    masks = _masks(f"/proc/{task.process.pid}/task/{task.tid}/status")
+    pending = masks["SigPnd"] | (masks["ShdPnd"] if task.is_first else 0)
+    return bool(pending & _ending(masks))
+
+
+def _ending(masks: dict[str, int]) -> int:
+    """Return the signals that end a wait, as a mask."""
+    ignored = masks["SigIgn"] | (_QUIET & ~masks["SigCgt"])
+    return ~(masks["SigBlk"] | ignored)
+
+
+def _masks(path: str) -> dict[str, int]:
+    """Return the signal masks of a task by the names that proc(5) gives them."""
+    with open(path, encoding="ascii") as file:
+        fields = [line.split() for line in file if line.startswith(("Sig", "ShdPnd"))]
+    return {name[:-1]: int(value, 16) for name, value in fields if name != "SigQ:"}
