@@ -108,7 +108,7 @@ def start(work: Callable[[], None], filter_: Filter, *, reading: bool) -> Child:
     return Child(pid, os.open(f"/proc/{pid}/mem", os.O_RDONLY) if reading else -1)
 
 
-def step_through(  # noqa: C901  each function of its own would be timed as well
+def step_through(
     children: Sequence[Child], order: Sequence[int], *, reading: bool
 ) -> Stepped:
     """Step started children to their ends.

@@ -268,13 +268,11 @@ def _detailed(step: Step, other: Step) -> str:
 
 
 def _broken(trace: Trace) -> list[str]:
-    if trace.verdict is Verdict.UNKNOWN:
-        return []
-    names = [violation.invariant for violation in trace.violations]
-    if trace.verdict is Verdict.DEADLOCKED:
-        # That nobody came to an end is what a deadlock is.
-        return [DEADLOCK, *(name for name in names if name != "progress")]
-    return names
+    if trace.verdict is not Verdict.DEADLOCKED:
+        return [violation.invariant for violation in trace.violations]
+    # What is missing at the end is missing because nobody could go on.
+    found = [each.invariant for each in trace.violations if each.step is not None]
+    return [*found, DEADLOCK]
 
 
 def _finding(name: str, trace: Trace, execution: int, confirmed: bool) -> Finding:  # noqa: FBT001
