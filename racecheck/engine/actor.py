@@ -86,8 +86,6 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     os.dup2(written, 2)
     # Nothing else is inherited, above all not the lock on the run's folder.
     os.closerange(3, _open_limit())
-    # A signal to its group is for itself and what it starts.
-    os.setpgid(0, 0)
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)

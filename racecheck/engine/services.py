@@ -160,9 +160,12 @@ class Services:
             if name not in ("pid", "tid"):
                 continue
             wanted = ((raw[index] & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
-            if wanted == 0 and number:
-                self._signal_group(task, os.getpgid(task.process.pid), number)
-                return
+            if number and silent.name == "kill" and wanted <= 0:
+                group = os.getpgid(task.process.pid)
+                if wanted in (0, -group):
+                    # The worker and all actors are in it, unless this one has left it.
+                    self._signal_group(task, group, number)
+                    return
             if wanted == 0:
                 continue
             target = self._find(task, abs(wanted)) if wanted != -1 else None
