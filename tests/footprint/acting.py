@@ -140,6 +140,10 @@ def _lock(slots: dict[str, int], slot: str, what: str) -> None:
     fcntl.flock(_fd(slots, slot), getattr(fcntl, f"LOCK_{what}") | fcntl.LOCK_NB)
 
 
+def _wait_for_lock(slots: dict[str, int], slot: str, what: str) -> None:
+    fcntl.flock(_fd(slots, slot), getattr(fcntl, f"LOCK_{what}"))
+
+
 def _lock_range(
     slots: dict[str, int], slot: str, what: str, size: str, offset: str
 ) -> None:
@@ -221,6 +225,7 @@ _DO: dict[str, Callable[..., object]] = {
     "access": lambda _, path: os.access(path, os.R_OK),
     "readlink": lambda _, path: os.readlink(path),
     "flock": _lock,
+    "wait": _wait_for_lock,
     "lockf": _lock_range,
     "ofd": _lock_open,
     "getlk": _ask_lock,

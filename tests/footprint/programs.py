@@ -73,11 +73,18 @@ class Maker:
 
     def program(self, length: int) -> Program:
         """Return a program of some operations, with something open from the start."""
-        pick = self._generator.choice
-        start = ("open", pick(self._files), pick(("RDONLY", "RDWR", "RDWR|CREAT")), "0")
-        return start, *(self._operation() for _ in range(length))
+        return self.opening("0"), *(self.operation() for _ in range(length))
 
-    def _operation(self) -> Op:
+    def opening(self, slot: str, *, folder: bool = False) -> Op:
+        """Return an operation that opens something."""
+        pick = self._generator.choice
+        if folder:
+            return "folder", pick(self._folders), "RDONLY|DIRECTORY", slot
+        flags = pick(("RDONLY", "RDWR", "RDWR|CREAT"))
+        return "open", pick(self._files), flags, slot
+
+    def operation(self) -> Op:
+        """Return one operation."""
         pick = self._generator.choice
         name, path, file = pick(self._names), pick(self._paths), pick(self._files)
         folder, slot = pick(self._folders), pick(_SLOTS)
