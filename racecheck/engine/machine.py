@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Final, Self
 
@@ -84,8 +85,6 @@ class Machine:
         )
         self.foreign_calls = _X32
         probe(self.filter)
-        self.sandbox = Sandbox(workdir)
-        self.resolver = Resolver(str(self.sandbox.root))
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
@@ -93,6 +92,9 @@ class Machine:
         memory = Memory(os.getpid())
         self.vdso = VDSO.find(os.getpid(), memory)
         memory.close()
+        # Last, since it has to be put away whatever happens from here on.
+        self.sandbox = Sandbox(workdir)
+        self.resolver = Resolver(str(self.sandbox.root))
 
     def __enter__(self) -> Self:
         self.watchdog.__enter__()
@@ -104,7 +106,16 @@ class Machine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.watchdog.__exit__(kind, error, trace)
+        # A signal that ends the process is dealt with when nothing is left.
+        ends = {signal.SIGTERM, signal.SIGINT}
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        try:
+            self._put_away()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _put_away(self) -> None:
+        self.watchdog.__exit__(None, None, None)
         self.idle.end()
         if self._zygote is not None:
             self._zygote.close()

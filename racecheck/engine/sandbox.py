@@ -175,7 +175,7 @@ def default_workdir() -> Path:
 def remove_left_over(parent: Path) -> None:
     """Remove the folders of runs that were killed before they could do so."""
     with contextlib.suppress(OSError):
-        for folder in parent.glob(f"{_PREFIX}{'?' * _DIGITS}"):
+        for folder in parent.glob(f"{_PREFIX}{'[0-9]' * _DIGITS}"):
             with contextlib.suppress(OSError):
                 if folder.lstat().st_uid == os.getuid():
                     _remove_if_abandoned(folder)

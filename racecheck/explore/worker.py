@@ -62,6 +62,8 @@ def main(connection: socket.socket) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     del number, frame
+    # The caller may ask again while all is being put away, which takes a moment.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(1)
 
 
