@@ -128,12 +128,12 @@ def test_sleeping_takes_no_time() -> None:
 
 
 def test_an_actor_that_works_and_rests_in_turn_is_left_alone() -> None:
-    made = Scenario("bounds", max_cpu_s=0.5)
+    made = Scenario("bounds", max_cpu_s=0.25)
 
     @made.actor
     def one(box: Path) -> None:
         for _ in range(4):
-            end = time.process_time() + 0.2
+            end = time.process_time() + 0.1
             while time.process_time() < end:
                 pass
             time.sleep(0.05)

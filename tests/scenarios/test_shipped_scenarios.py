@@ -1,4 +1,4 @@
-"""Guards what the shipped scenarios find: each race by its trace, not by its verdict."""
+"""Guards what the shipped scenarios find: each race by its trace, not just its name."""
 
 from __future__ import annotations
 
