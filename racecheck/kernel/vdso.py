@@ -10,6 +10,9 @@ as they are, an exec maps fresh ones:
         vdso.patch(memory)
         vdso.set_clock(memory, realtime_ns, monotonic_ns)
 
+A process can also be made to ask the kernel again (`by_call`), so that its tracer sees
+each time that it looks at a clock.
+
 Clocks of processor time stay what they are. Whoever makes a system call for the time,
 or reads the processor's own counter, does not come by here.
 """
@@ -100,6 +103,18 @@ c3                        ret
 1:
 48 c7 c0 da ff ff ff      mov $-38, %rax
 c3                        ret
+__vdso_clock_gettime_by_call:
+b8 e4 00 00 00            mov $228, %eax
+0f 05                     syscall
+c3                        ret
+__vdso_gettimeofday_by_call:
+b8 60 00 00 00            mov $96, %eax
+0f 05                     syscall
+c3                        ret
+__vdso_time_by_call:
+b8 c9 00 00 00            mov $201, %eax
+0f 05                     syscall
+c3                        ret
 """
 
 _AARCH64: Final = """\
@@ -109,7 +124,7 @@ __kernel_clock_gettime:
 52817e62                  mov w2, #0xbf3
 1ac02442                  lsr w2, w2, w0
 36000142                  tbz w2, #0, 2f
-10000563                  adr x3, table
+10000763                  adr x3, table
 52812422                  mov w2, #0x921
 1ac02442                  lsr w2, w2, w0
 37000042                  tbnz w2, #0, 1f
@@ -141,7 +156,7 @@ d4000001                  svc #0
 d65f03c0                  ret
 __kernel_gettimeofday:
 b4000080                  cbz x0, 1f
-10000323                  adr x3, table+32
+10000523                  adr x3, table+32
 a9401464                  ldp x4, x5, [x3]
 a9001404                  stp x4, x5, [x0]
 1:
@@ -158,6 +173,14 @@ d4000001                  svc #0
 d65f03c0                  ret
 1:
 928004a0                  mov x0, #-38
+d65f03c0                  ret
+__kernel_clock_gettime_by_call:
+d2800e28                  mov x8, #113
+d4000001                  svc #0
+d65f03c0                  ret
+__kernel_gettimeofday_by_call:
+d2801528                  mov x8, #169
+d4000001                  svc #0
 d65f03c0                  ret
 """
 
@@ -221,10 +244,13 @@ class VDSO(NamedTuple):
     Attributes:
         writes: Where to write and what, in this order.
         table: Address of the table.
+        ways: Where a function for the time begins, with the jump to code that reads
+            the table, and the one to code that asks the kernel.
     """
 
     writes: tuple[tuple[int, bytes], ...]
     table: int
+    ways: tuple[tuple[int, bytes, bytes], ...]
 
     @classmethod
     def find(cls, pid: int, memory: Memory) -> VDSO | None:
@@ -246,7 +272,8 @@ class VDSO(NamedTuple):
         if plan is None:
             return None
         writes = tuple((address + start, content) for start, content in plan.writes)
-        return cls(writes, address + plan.table)
+        ways = tuple((address + start, a, b) for start, a, b in plan.ways)
+        return cls(writes, address + plan.table, ways)
 
     def patch(self, memory: Memory) -> None:
         """Replace the functions; the clocks of the table are at zero then.
@@ -260,6 +287,27 @@ class VDSO(NamedTuple):
         """
         for start, content in self.writes:
             memory.write(start, content)
+
+    def by_call(self, memory: Memory) -> None:
+        """Have a process make a call each time that it wants to know the time.
+
+        A task that stands in one of the functions goes on in the code that it is in:
+        the jumps before that are all that is changed.
+
+        Args:
+            memory: Memory of the process, all of whose tasks are stopped.
+        """
+        for start, _, jump in self.ways:
+            memory.write(start, jump)
+
+    def by_table(self, memory: Memory) -> None:
+        """Have a process read the table again.
+
+        Args:
+            memory: Memory of the process, all of whose tasks are stopped.
+        """
+        for start, jump, _ in self.ways:
+            memory.write(start, jump)
 
     def set_clock(self, memory: Memory, realtime_ns: int, monotonic_ns: int) -> None:
         """Set the clocks of a process, all of whose tasks are stopped.
@@ -322,6 +370,7 @@ class _Plan(NamedTuple):
 
     writes: tuple[tuple[int, bytes], ...]
     table: int
+    ways: tuple[tuple[int, bytes, bytes], ...]
 
 
 def _address(pid: int) -> int:
@@ -390,17 +439,21 @@ def _plan(data: bytes) -> _Plan | None:
         return None
     code = (place, processor.code + bytes(_TABLE.size))
     jumps = []
+    ways = []
     for one in functions:
         jump = processor.jump(place + processor.functions[one.name] - one.start)
         if one.start + len(jump) > one.end:
             return None
         jumps.append((one.start, jump))
+        asking = processor.functions.get(f"{one.name}_by_call")
+        if asking is not None:
+            ways.append((one.start, jump, processor.jump(place + asking - one.start)))
     # Whoever asks for the time between two writes, be it a signal handler of a process
     # that patches itself, has to find all as it was or all as it is to be.
     inside = any(one.start < place < one.end for one in functions)
     groups = [[code, *jumps]] if inside else [[code], jumps]
     writes = tuple(_joined(data, parts) for parts in groups)
-    return _Plan(writes, place + len(processor.code))
+    return _Plan(writes, place + len(processor.code), tuple(ways))
 
 
 def _joined(data: bytes, parts: Iterable[tuple[int, bytes]]) -> tuple[int, bytes]:

@@ -253,6 +253,39 @@ def test_older_ways_to_ask_for_the_time() -> None:
 
 @needs_vdso
 @pytest.mark.processes
+def test_a_process_can_be_made_to_ask_the_kernel_and_to_read_again() -> None:
+    now = Times(1000 * S, 2000 * S)
+
+    def report() -> object:
+        found = []
+        for _ in range(3):
+            os.getppid()
+            _, _, seconds, _, _, _, _, whole = times_in_c()
+            found.append(
+                [time.monotonic() == 2000, time.time() == 1000, seconds, whole]
+            )
+        return found
+
+    def work(found: VDSO) -> object:
+        actor = Actor(reports(report))
+        before = time.time()
+        # The functions of C ask for the id of the parent, too.
+        for change in (None, None, found.by_call, None, found.by_table, None):
+            assert actor.next() == ptrace.EVENT_SECCOMP
+            found.set_clock(actor.memory, now.real, now.monotonic)
+            if change is not None:
+                change(actor.memory)
+            ptrace.resume(actor.pid)
+        assert actor.next() is None
+        first, asked, last = json.loads(actor.written())
+        return [first, asked[:2], all(t >= int(before) for t in asked[2:]), last]
+
+    read = [True, True, 1000, 1000]
+    assert in_worker(work) == [read, [False, False], True, read]
+
+
+@needs_vdso
+@pytest.mark.processes
 def test_two_actors_have_clocks_of_their_own() -> None:
     first, second = Times(S, 2 * S), Times(3 * S, 4 * S)
 
@@ -573,16 +606,40 @@ def test_every_function_leads_to_the_code(machine: int, behind: int, base: int) 
     assert changed[place:][: len(processor.code)] == processor.code
     for name in processor.functions.keys() & CLOCKS[machine].keys():
         start = start_of(data, name)
-        if machine == X86_64:
-            code, distance = struct.unpack_from("<Bi", changed, start)
-            assert code == 0xE9
-            target = start + 5 + distance
-        else:
-            mark, branch = struct.unpack_from("<2I", changed, start)
-            assert mark == 0xD503245F
-            assert branch >> 26 == 5
-            target = start + 4 + 4 * ((branch & 0x3FFFFFF ^ 0x2000000) - 0x2000000)
-        assert target == place + processor.functions[name]
+        target = place + processor.functions[name]
+        assert led_to(machine, start, changed[start:]) == target
+
+
+def led_to(machine: int, start: int, code: bytes) -> int:
+    """Return where the jump at a place leads to."""
+    if machine == X86_64:
+        operation, distance = struct.unpack_from("<Bi", code)
+        assert operation == 0xE9
+        return int(start + 5 + distance)
+    mark, branch = struct.unpack_from("<2I", code)
+    assert mark == 0xD503245F
+    assert branch >> 26 == 5
+    return int(start + 4 + 4 * ((branch & 0x3FFFFFF ^ 0x2000000) - 0x2000000))
+
+
+@pytest.mark.parametrize("machine", CLOCKS)
+@pytest.mark.parametrize("behind", [2048, 0])
+def test_every_function_for_the_time_can_ask_the_kernel(
+    machine: int, behind: int
+) -> None:
+    data = image(machine, CLOCKS[machine], behind=behind)
+    plan = vdso._plan(data)
+    assert plan is not None
+    processor = vdso._PROCESSORS[machine]
+    place = plan.table - len(processor.code)
+    names = [name for name in CLOCKS[machine] if name in processor.functions]
+
+    assert [start for start, *_ in plan.ways] == [start_of(data, n) for n in names]
+    for name, (start, reading, asking) in zip(names, plan.ways, strict=True):
+        # Of a task that stands right there no more than the target is changed.
+        assert len(reading) == len(asking)
+        for jump, goal in ((reading, name), (asking, f"{name}_by_call")):
+            assert led_to(machine, start, jump) == place + processor.functions[goal]
 
 
 @pytest.mark.parametrize("machine", CLOCKS)
