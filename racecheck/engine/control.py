@@ -391,4 +391,5 @@ class Control:
             if left and not actor.crashed:
                 self._note(f"{actor.name} ended and left {len(left)} processes running")
             actor.kill()
-            self._tell_ended(actor, status)
+            if actor.end is None:
+                self._tell_ended(actor, status)

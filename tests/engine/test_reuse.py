@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.engine import Machine
+from racecheck.explore.runner import Runner
+from racecheck.model import ActorEnd, Verdict
+from racecheck.scenario import Scenario
+from racecheck.scheduling import RandomWalkScheduler
 from tests.engine.lab import in_child
 from tests.footprint.stage import Ordered, Played, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from racecheck.model import Trace
 
 pytestmark = pytest.mark.processes
 
@@ -45,3 +52,24 @@ def test_an_actor_whose_folder_is_made_anew_does_not_stay_in_the_old_one(
     assert first is not None
     assert first.values["A"] == ["d"]
     assert others == [first, first]
+
+
+def test_an_actor_that_leaves_a_file_open_ends_once_and_well() -> None:
+    made = Scenario("reuse")
+
+    @made.actor(count=2)
+    def act(box: Path) -> None:
+        os.open(box / "file", os.O_RDWR | os.O_CREAT, 0o644)
+
+    def body() -> list[Trace | None]:
+        with Machine() as machine:
+            runner = Runner(machine, made)
+            walk = RandomWalkScheduler(0)
+            seeds = [walk.start_execution() for _ in range(3)]
+            return [runner.run(walk, seed or 0, reuse=True) for seed in seeds]
+
+    for trace in in_child(body):
+        assert trace is not None
+        assert trace.verdict is Verdict.PASSED
+        ends = sorted(trace.ends, key=lambda end: end.actor)
+        assert ends == [ActorEnd(f"act-{n}", 0, crashed=False) for n in (1, 2)]
