@@ -111,8 +111,10 @@ class Arrivals:
             task.idle = True
             task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
             return True
-        if row.name == "exit" and (task.index or len(task.actor.tasks) > 1):
+        if row.name == "exit" and task.actor.others(task):
             # The end of a thread is nothing that another actor could see.
+            if task.is_first:
+                self._control.end_first(task)
             return False
         call = decode(row, raw, task.process.memory)
         pending = self.resolve(task, call)

@@ -279,7 +279,8 @@ class Control:
             event = status >> 16
             number = os.WSTOPSIG(status)
             if event == ptrace.EVENT_SECCOMP:
-                if self._arrivals.arrive(task):
+                # The call may have been one that ends the task that makes it.
+                if self._arrivals.arrive(task) or task.ended:
                     return
                 number = 0
             elif event == ptrace.EVENT_EXEC:
@@ -358,20 +359,39 @@ class Control:
             if child > 0:
                 self._registers.finish(task.tid, self._ids.shown(child), {})
 
+    # --- ends -------------------------------------------------------------------------
+
+    def end_first(self, task: Task) -> None:
+        """Let the first thread of a process end before the others.
+
+        The kernel reports its end with that of the last one.
+        """
+        ptrace.resume(task.tid)
+        while _is_running(task):
+            os.sched_yield()
+        task.end()
+
+    def end_left(self, actor: Actor) -> None:
+        """End what an actor has left running at its end, and name it."""
+        left = [each for each in actor.processes() if each is not actor.process]
+        if left and not actor.killed:
+            names = ", ".join(_title(actor, process) for process in left)
+            self._note(f"{actor.name} ended and left running: {names}")
+        if left:
+            actor.kill()
+        # Gone by the time that anybody else goes on, with the locks that they held.
+        for process in left:
+            self.wait_for_death(process)
+
     def _become_first(self, task: Task) -> None:
-        for other in task.actor.tasks:
-            if other.process is task.process and other is not task:
-                other.ended = True
+        for other in task.actor.others(task):
+            other.end()
         self.tasks.pop(task.tid, None)
         task.tid = task.process.pid
         self.tasks[task.tid] = task
 
     def _died(self, task: Task, status: int) -> None:
-        task.ended = True
-        task.leave_point()
-        if task.wait is not None:
-            task.wait.leave()
-            task.wait = None
+        task.end()
         # Locks are let go by the time that a process's first thread is reported, and
         # not reliably before.
         if not task.is_first or task.process.ended:
@@ -381,15 +401,32 @@ class Control:
         process.borrows = False
         self.died += 1
         process.release()
-        for other in actor.tasks:
-            if other.process is process:
-                other.ended = True
-        if process.parent is not None and not process.parent.ended:
-            self.signals.interrupt(process.parent, signal.SIGCHLD)
+        for other in actor.others(task):
+            other.end()
+        parent = process.parent
+        if not (parent is None or parent.ended or actor.killed):
+            self.signals.interrupt(parent, signal.SIGCHLD)
         if process is actor.process:
-            left = [each for each in actor.processes() if not each.ended]
-            if left and not actor.crashed:
-                self._note(f"{actor.name} ended and left {len(left)} processes running")
-            actor.kill()
+            self.end_left(actor)
             if actor.end is None:
                 self._tell_ended(actor, status)
+
+
+def _title(actor: Actor, process: Process) -> str:
+    """Return what messages call a process, with the name of its program."""
+    lane = next(task.lane for task in actor.tasks if task.process is process)
+    try:
+        with open(f"/proc/{process.pid}/comm", encoding="utf-8") as file:
+            return f"{lane} ({file.read().strip()})"
+    except (OSError, UnicodeDecodeError):
+        return lane
+
+
+def _is_running(task: Task) -> bool:
+    """Say whether a thread that was let go to its end has not come there yet."""
+    try:
+        with open(f"/proc/{task.process.pid}/task/{task.tid}/stat", "rb") as file:
+            state = file.read().rpartition(b")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in (b"Z", b"X")

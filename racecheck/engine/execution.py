@@ -385,6 +385,7 @@ class Execution:
         step = self._record(
             task, "exit_group", Kind.EXIT, {"status": 0}, footprint=footprint
         )
+        self._control.end_left(actor)
         self._endings.ended(actor, 0)
         task.ended = True
         index = self._programs.index(actor.program)

@@ -174,6 +174,14 @@ class Task:
             return SchedulingPoint(self.lane, Kind.WAKE, self.wait.call)
         return None
 
+    def end(self) -> None:
+        """Take note that it does nothing any more."""
+        self.ended = True
+        self.leave_point()
+        if self.wait is not None:
+            self.wait.leave()
+            self.wait = None
+
     def leave_point(self) -> None:
         """Forget where it stood."""
         self.point = self.pending = self.report = None
@@ -193,6 +201,7 @@ class Actor:
         faults: Faults injected into its operation.
         has_written: Whether its last step may have changed the box.
         crashed: Whether racecheck has killed it as an injected crash.
+        killed: Whether racecheck has killed it, for whatever reason.
         end: How it ended, once it has.
     """
 
@@ -209,6 +218,7 @@ class Actor:
         self.first_step: int | None = None
         self.faults = 0
         self.crashed = False
+        self.killed = False
         self.has_written = False
         self.end: ActorEnd | None = None
         self._stream = f"{seed}/{program.name}"
@@ -231,6 +241,14 @@ class Actor:
         self._shown += _CHILDREN_APART
         return self._shown
 
+    def others(self, task: Task) -> list[Task]:
+        """Return the other threads of a task's process that have not ended."""
+        return [
+            other
+            for other in self.tasks
+            if other.process is task.process and other is not task and not other.ended
+        ]
+
     def processes(self) -> list[Process]:
         """Return its processes that have not ended."""
         found = dict.fromkeys(task.process for task in self.tasks)
@@ -238,6 +256,7 @@ class Actor:
 
     def kill(self) -> None:
         """Send SIGKILL to all its processes; calls not yet made take no effect."""
+        self.killed = True
         for process in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)

@@ -395,7 +395,7 @@ def test_processes_left_behind_are_named() -> None:
         if os.fork() == 0:
             signal.pause()
 
-    seen = unknown(run(alone(one)), "one ended and left 1 processes running")
+    seen = unknown(run(alone(one)), "one ended and left running: one:1 (python)")
 
     assert seen.trace.violations == ()
 
