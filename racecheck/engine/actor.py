@@ -122,6 +122,7 @@ def run(program: Program, *, reused: bool) -> NoReturn:
         while True:
             for _ in range(program.repeat):
                 _operate(program, program.function)
+            _wait_for_others()
             _flush()
             if not reused:
                 break
@@ -135,6 +136,23 @@ def run(program: Program, *, reused: bool) -> NoReturn:
             _flush()
         os._exit(1)
     os._exit(0)
+
+
+def _wait_for_others() -> None:
+    """Do what Python does at the end of a program: wait for threads and children.
+
+    Threads that are daemons end with the process, as they do there.
+    """
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        threading._shutdown()  # noqa: SLF001  what the interpreter calls
+    util = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if util and process and (util._finalizer_registry or process.active_children()):  # noqa: SLF001  to do nothing where there is nothing to do
+        util._exit_function()  # noqa: SLF001  what is registered with `atexit`
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    if tracker is not None and tracker._resource_tracker._fd is not None:  # noqa: SLF001  as above
+        tracker._resource_tracker._stop()  # noqa: SLF001  else it ends a moment later
 
 
 def _execute(argv: tuple[str, ...]) -> None:
