@@ -135,7 +135,7 @@ class Arrivals:
     def resolve(self, task: Task, call: Call) -> Pending:
         """Find out what a call would mean if it were made at once."""
         process = task.process
-        pending = self._meanings.of(call, process.pid, process.descriptors)
+        pending = self._meanings.of(call, process.proc, process.descriptors)
         pending.changes = self._control.changes
         return pending
 
@@ -155,7 +155,7 @@ class Arrivals:
         process = task.process
         descriptor = raw[0] & 0xFFFFFFFF
         try:
-            status = os.stat(f"/proc/{process.pid}/fd/{descriptor}")
+            status = os.stat(f"/proc/{process.proc}/fd/{descriptor}")
         except OSError:
             return False
         mode = status.st_mode

@@ -370,6 +370,15 @@ class Control:
         while _is_running(task):
             os.sched_yield()
         task.end()
+        self._move_on(task)
+
+    def _move_on(self, task: Task) -> None:
+        """Look at a process through another of its threads from now on."""
+        others = task.actor.others(task)
+        if others and task.process.proc == task.tid:
+            task.process.proc = others[0].tid
+            # Where pending calls lead was found out through the one that is gone.
+            self.changes += 1
 
     def end_left(self, actor: Actor) -> None:
         """End what an actor has left running at its end, and name it."""
@@ -387,11 +396,12 @@ class Control:
         for other in task.actor.others(task):
             other.end()
         self.tasks.pop(task.tid, None)
-        task.tid = task.process.pid
+        task.tid = task.process.proc = task.process.pid
         self.tasks[task.tid] = task
 
     def _died(self, task: Task, status: int) -> None:
         task.end()
+        self._move_on(task)
         # Locks are let go by the time that a process's first thread is reported, and
         # not reliably before.
         if not task.is_first or task.process.ended:

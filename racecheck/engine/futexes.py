@@ -146,7 +146,7 @@ class Futexes:
     def _key(process: Process, address: int, *, private: bool) -> object:
         """Return what identifies a futex: memory of one process, or a shared page."""
         if not private:
-            with open(f"/proc/{process.pid}/maps", encoding="ascii") as maps:
+            with open(f"/proc/{process.proc}/maps", encoding="ascii") as maps:
                 for line in maps:
                     area, _, offset, device, inode = line.split(maxsplit=5)[:5]
                     start, _, end = area.partition("-")

@@ -184,9 +184,9 @@ def _wanted(task: Task, pending: Pending) -> fdinfo.Lock | None:
     start, length = call.number("start"), call.number("length")
     number = call.number("fd")
     if call.number("whence") == os.SEEK_CUR:
-        start += fdinfo.state(task.process.pid, number)[0]
+        start += fdinfo.state(task.process.proc, number)[0]
     elif call.number("whence") == os.SEEK_END:
-        start += os.stat(f"/proc/{task.process.pid}/fd/{number}").st_size
+        start += os.stat(f"/proc/{task.process.proc}/fd/{number}").st_size
     end = start + length if length else fdinfo.FOREVER
     kind = "OFDLCK" if command > F_OFD_GETLK else "POSIX"
     exclusive = call.number("type") == fcntl.F_WRLCK
@@ -201,7 +201,7 @@ def _locks_on(process: Process, target: str) -> Iterator[tuple[fdinfo.Lock, Open
             continue
         seen.add(file)
         try:
-            locks = fdinfo.locks(process.pid, number, target)
+            locks = fdinfo.locks(process.proc, number, target)
         except OSError:
             # It has ended; that is told when it is waited for.
             return

@@ -26,7 +26,7 @@ class Look:
     ) -> None:
         self._scene = Scene(
             pending.call,
-            task.process.pid,
+            task.process.proc,
             pending.walks,
             pending.files,
             task.process.descriptors.table(),
@@ -64,6 +64,6 @@ def footprint_of_end(actor: Actor) -> Footprint:
 
 def _endings(actor: Actor) -> list[tuple[Process, Footprint]]:
     return [
-        (process, ending(process.pid, process.descriptors.table()))
+        (process, ending(process.proc, process.descriptors.table()))
         for process in actor.processes()
     ]

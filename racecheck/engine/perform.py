@@ -175,7 +175,7 @@ class Performer:
             return
         memory = task.process.memory
         address = pending.call.raw[1]
-        folder = f"/proc/{task.process.pid}/fd/{pending.call.number('fd')}"
+        folder = f"/proc/{task.process.proc}/fd/{pending.call.number('fd')}"
 
         def inode(name: bytes) -> int:
             try:
@@ -225,7 +225,7 @@ class Performer:
         walk = pending.walks[0]
         name = walk.target
         if name is None:
-            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")
+            status = os.stat(f"/proc/{task.process.proc}/fd/{result}")
             name = self._names.find(status)
             if walk.parent is not None and (walk.status is None or name is None):
                 # It was not there, so this step made it; a name that its number has
@@ -234,7 +234,7 @@ class Performer:
                 self._names.add(status, name)
         elif pending.call.number("flags") & os.O_TMPFILE == os.O_TMPFILE:
             name = self._creation(task)
-            status = os.stat(f"/proc/{task.process.pid}/fd/{result}")
+            status = os.stat(f"/proc/{task.process.proc}/fd/{result}")
             self._names.add(status, name)
         if name is None:
             return

@@ -32,6 +32,8 @@ class Process:
 
     Attributes:
         pid: Its real process id.
+        proc: Number of its folder in /proc: its id, or that of another thread once the
+            first one has ended and shows nothing any more.
         shown: The process id that it is shown.
         parent: The process that forked it; None for an actor's first.
         descriptors: Which of its descriptors lead into the sandbox.
@@ -53,12 +55,14 @@ class Process:
         "ended",
         "parent",
         "pid",
+        "proc",
         "shown",
         "vdso",
     )
 
     def __init__(self, pid: int, shown: int = 0, parent: Process | None = None) -> None:
         self.pid = pid
+        self.proc = pid
         self.shown = shown
         self.parent = parent
         self.descriptors = Descriptors()
