@@ -143,6 +143,9 @@ class _Clocked:
         self.stamps.append(perf_counter())
         return self._inner.choose(enabled, current)
 
+    def record(self, step: Step) -> None:
+        self._inner.record(step)
+
     def finish_execution(self, steps: Sequence[Step]) -> None:
         self._inner.finish_execution(steps)
 
