@@ -28,9 +28,8 @@ _ENGINE = "racecheck.engine"
 _TIMED: tuple[tuple[str, str, str], ...] = (
     ("restore box", f"{_ENGINE}.sandbox", "Sandbox.restore"),
     ("name inodes", "racecheck.footprint", "Names.scan"),
-    ("ask for a process", f"{_ENGINE}.zygote", "Zygote.fork"),
-    ("seize", "racecheck.kernel.ptrace", "seize"),
-    ("vdso and clock", "racecheck.kernel.vdso", "VDSO.patch"),
+    ("fork", f"{_ENGINE}.template", "Template.fork"),
+    ("standard streams", f"{_ENGINE}.template", "Streams.renew"),
     ("vdso and clock", "racecheck.kernel.vdso", "VDSO.set_clock"),
     ("vdso and clock", f"{_ENGINE}.control", "Control.show_clock"),
     ("resume", "racecheck.kernel.ptrace", "resume"),

@@ -1,7 +1,8 @@
 """What happens inside an actor's process: it is prepared, runs, and reports.
 
-All of this runs in a process that the worker has just forked. Up to `Filter.install`
-nothing stops; from there on every call does, so what comes after it is kept small.
+`prepare` runs in the template, `run` in the actors that are forked from it. Up to
+`Filter.install` nothing stops; from there on every call does, so what comes after it is
+kept small.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ IDLE: Final = MARKER + 1
 
 An actor that is to be reused waits in this call where it would end otherwise.
 """
+
+BEGIN: Final = MARKER + 2
+"""Another: writing to it gives an actor its first orders; see `orders`."""
+
+MESSAGES: Final = frozenset({MARKER, IDLE, BEGIN})
+"""All of them."""
 
 _LARGEST_VALUE: Final = 1 << 20
 _LONGEST_LINE: Final = 300
@@ -67,29 +74,22 @@ class Report(msgspec.Struct, frozen=True):
 _encoder = msgspec.msgpack.Encoder()
 
 
-def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> None:
+def prepare(*, index: int, folder: str, streams: tuple[int, int]) -> None:
     """Make the process one that owes nothing to the worker it was forked from.
 
     Args:
         index: Position of the actor among the actors, from 1.
-        name: Name of the actor.
-        seed: Seed of the execution.
         folder: Folder to start in.
-        output: File for standard output and error.
+        streams: Descriptors of standard input, and of standard output and error.
     """
-    null = os.open(os.devnull, os.O_RDONLY)
-    written = os.open(
-        output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600
-    )
-    os.dup2(null, 0)
-    os.dup2(written, 1)
-    os.dup2(written, 2)
+    for number, stream in enumerate((streams[0], streams[1], streams[1])):
+        os.dup2(stream, number)
     # Nothing else is inherited, above all not the lock on the run's folder.
     os.closerange(3, _open_limit())
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)
-    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Real processes differ in the addresses of their objects and in the state of
@@ -100,12 +100,23 @@ def prepare(*, index: int, name: str, seed: int, folder: str, output: str) -> No
     # Bytes are never as small as these, of some of which Python keeps freed ones.
     more = range(_FREED + _PADDING * index)
     _kept.extend((object(), number + 0.5, [], {}) for number in more)
-    reseed(name, seed)
 
 
-def reseed(name: str, seed: int) -> None:
+def orders(seed: int, *, reused: bool) -> int:
+    """Return what an actor is told as it begins.
+
+    Args:
+        seed: Seed of the execution.
+        reused: Whether it waits for the next execution at its end.
+    """
+    return seed << 1 | reused
+
+
+def _reseed(program: Program, seed: int) -> None:
     """Give an actor the random numbers of an execution."""
-    random.seed(f"{seed}/{name}")
+    random.seed(f"{seed}/{program.name}")
+    if program.reseed is not None:
+        program.reseed(seed)
 
 
 def _open_limit() -> int:
@@ -113,9 +124,13 @@ def _open_limit() -> int:
     return max(int(entry) for entry in os.listdir("/proc/self/fd")) + 1
 
 
-def run(program: Program, *, reused: bool) -> NoReturn:
+def run(program: Program) -> NoReturn:
     """Run a program to its end, reporting each operation; over and over if reused."""
     try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        told = os.write(BEGIN, b"")
+        reused = told & 1
+        _reseed(program, told >> 1)
         if program.argv:
             _execute(program.argv)
         assert program.function is not None  # noqa: S101  a program is one or the other
@@ -126,10 +141,7 @@ def run(program: Program, *, reused: bool) -> NoReturn:
             _flush()
             if not reused:
                 break
-            seed = os.write(IDLE, b"")
-            reseed(program.name, seed)
-            if program.reseed is not None:
-                program.reseed(seed)
+            _reseed(program, os.write(IDLE, b""))
     except BaseException as error:  # noqa: BLE001  nothing may unwind into the worker
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")

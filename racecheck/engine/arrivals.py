@@ -102,15 +102,8 @@ class Arrivals:
         row = self._table.find(number, raw)
         if row is None:
             return self._no_step(task, number, raw)
-        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.MARKER:
-            task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
-            machine.registers.skip(task.tid, raw[2])
-            task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
-            return True
-        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF == inside.IDLE:
-            task.idle = True
-            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
-            return True
+        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF in inside.MESSAGES:
+            return self._hear(task, raw)
         if row.name == "exit" and task.actor.others(task):
             # The end of a thread is nothing that another actor could see.
             if task.is_first:
@@ -130,6 +123,21 @@ class Arrivals:
         task.pending = pending
         task.number = number
         task.point = SchedulingPoint(task.lane, row.kind, row.name, transfer(call))
+        return True
+
+    def _hear(self, task: Task, raw: tuple[int, ...]) -> bool:
+        """Take a message of an actor; say whether the actor is to stand there."""
+        message = raw[0] & 0xFFFFFFFF
+        if message == inside.BEGIN:
+            self._registers.skip(task.tid, task.actor.begin())
+            return False
+        if message == inside.IDLE:
+            task.idle = True
+            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
+            return True
+        task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
+        self._registers.skip(task.tid, raw[2])
+        task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
         return True
 
     def resolve(self, task: Task, call: Call) -> Pending:

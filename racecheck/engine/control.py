@@ -104,25 +104,25 @@ class Control:
 
     # --- giving up control ------------------------------------------------------------
 
-    def start(self, actor: Actor, seed: int) -> None:
-        """Take over an actor that has been forked, and let it come to a stand."""
+    def start(self, actor: Actor, seed: int, *, used: bool) -> None:
+        """Take over an actor at its birth, and let it come to a stand.
+
+        Args:
+            actor: The actor.
+            seed: Seed of the execution.
+            used: Whether its process was used before, and stands where that has ended.
+        """
         task = actor.tasks[0]
         process = actor.process
         self.tasks[task.tid] = task
         self._ids.add(task.tid, process.shown)
         self.happened += 1
-        if process.vdso is not None:
-            # It was used before, and waits for the seed of this execution.
+        if used:
+            # It waits for the seed of this execution.
             self._registers.skip(task.tid, seed)
-            self._resume(task)
         else:
-            ptrace.seize(task.tid)
             process.vdso = self._machine.vdso
-            if process.vdso is not None:
-                # Before it runs: what it reads of the clock first is where it starts.
-                process.vdso.patch(process.memory)
-                self.show_clock(actor, process)
-            self._machine.zygote.let_go()
+        self._resume(task)
         self._follow(task)
 
     def run(self, task: Task) -> None:

@@ -8,7 +8,6 @@ at most one task runs; all others stand at the entry of a call.
 from __future__ import annotations
 
 import errno
-import os
 import re
 import time
 from typing import TYPE_CHECKING, Final, Protocol
@@ -299,17 +298,16 @@ class Execution:
             self._unstarted.remove(program)
             index = self._programs.index(program)
             process = self._machine.idle.take(index) if self._reuse else None
+            used = process is not None
+            self._machine.streams[index].renew()
             if process is None:
-                reused = self._reuse and not program.argv
-                pid = self._machine.zygote.fork(index, self._seed, reused=reused)
-                process = Process(pid)
-            else:
-                os.truncate(self._machine.sandbox.outputs / program.name, 0)
+                process = Process(self._machine.template(index).fork())
             clock = self._clock.on_host(program.clock_offset_s * _SECOND)
-            actor = Actor(program, process, self._seed, clock)
+            reused = self._reuse and not program.argv
+            actor = Actor(program, process, self._seed, clock, reused=reused)
             self._actors.append(actor)
             self._actors.sort(key=lambda other: self._programs.index(other.program))
-            self._control.start(actor, self._seed)
+            self._control.start(actor, self._seed, used=used)
 
     def _has_returned(self, name: str) -> bool:
         return any(

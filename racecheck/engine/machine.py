@@ -8,8 +8,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final, Self
 
-from racecheck.engine.idle import IdleActors
+from racecheck.engine.idle import IdleActors, stands_in
 from racecheck.engine.sandbox import Sandbox
+from racecheck.engine.template import Streams, Template
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
 from racecheck.engine.zygote import Zygote
@@ -46,6 +47,7 @@ class Machine:
         max_sleep_s: Real time to wait for tasks that sleep in the kernel.
         vdso: Where the clock functions are, or None if they cannot be replaced.
         idle: Actors that wait to be used again.
+        streams: Standard streams of each program.
         foreign_calls: Numbers from here on are another call table's.
     """
 
@@ -88,7 +90,9 @@ class Machine:
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
+        self.streams: list[Streams] = []
         self._zygote: Zygote | None = None
+        self._templates: dict[int, Template] = {}
         memory = Memory(os.getpid())
         self.vdso = VDSO.find(os.getpid(), memory)
         memory.close()
@@ -116,25 +120,38 @@ class Machine:
 
     def _put_away(self) -> None:
         self.watchdog.__exit__(None, None, None)
-        self.idle.end()
-        if self._zygote is not None:
-            self._zygote.close()
+        self._stop_serving()
         self.sandbox.remove()
 
     def view(self, names: Names) -> BoxView:
         """Return a view of the box for one execution."""
         return BoxView(self.sandbox, names, self.resolver)
 
-    @property
-    def zygote(self) -> Zygote:
-        """The process that forks actors.
+    def template(self, index: int) -> Template:
+        """Return the process that the actors of a program are forked from.
+
+        Args:
+            index: Place of the program.
 
         Raises:
             EngineError: `serve` was not called.
         """
         if self._zygote is None:
             raise EngineError("the machine has no programs to serve")
-        return self._zygote
+        template = self._templates.get(index)
+        if template is not None and not stands_in(template.pid, str(self.sandbox.box)):
+            # An actor has put another folder in the place of the box.
+            self._templates.pop(index).end()
+            template = None
+        if template is None:
+            template = self._templates[index] = Template(
+                self._zygote,
+                index,
+                registers=self.registers,
+                table=self.table,
+                vdso=self.vdso,
+            )
+        return template
 
     def move_in(self) -> None:
         """Give the process the environment that the scenario and its actors get.
@@ -164,7 +181,22 @@ class Machine:
         """
         gc.collect()
         gc.freeze()
+        self._stop_serving()
+        outputs = self.sandbox.outputs
+        self.streams = [Streams(outputs / program.name) for program in programs]
+        self._zygote = Zygote(programs, self.streams, self.sandbox, self.filter)
+        for index in range(len(programs)):
+            self.template(index)
+
+    def _stop_serving(self) -> None:
+        """End the processes that were made for the programs served so far."""
         self.idle.end()
+        for template in self._templates.values():
+            template.end()
+        self._templates.clear()
         if self._zygote is not None:
             self._zygote.close()
-        self._zygote = Zygote(programs, self.sandbox, self.filter)
+            self._zygote = None
+        for streams in self.streams:
+            streams.close()
+        self.streams.clear()

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from racecheck.engine import actor as inside
 from racecheck.engine.descriptors import Descriptors
 from racecheck.kernel.memory import Memory
 from racecheck.kernel.vdso import VDSO
@@ -210,8 +211,23 @@ class Actor:
     """
 
     def __init__(
-        self, program: Program, process: Process, seed: int, clock: HostClock
+        self,
+        program: Program,
+        process: Process,
+        seed: int,
+        clock: HostClock,
+        *,
+        reused: bool,
     ) -> None:
+        """Take note of an actor that does not run yet.
+
+        Args:
+            program: What it runs.
+            process: Its process.
+            seed: Seed of the execution.
+            clock: The clocks that it sees.
+            reused: Whether its process is to wait for the next execution at its end.
+        """
         self.program = program
         self.clock = clock
         self.process = process
@@ -225,6 +241,7 @@ class Actor:
         self.killed = False
         self.has_written = False
         self.end: ActorEnd | None = None
+        self._orders = inside.orders(seed, reused=reused)
         self._stream = f"{seed}/{program.name}"
         self._random = 0
         self._shown = program.pid
@@ -233,6 +250,12 @@ class Actor:
     def name(self) -> str:
         """Its name."""
         return self.program.name
+
+    def begin(self) -> int:
+        """Return what its process is told as its program begins."""
+        # What it did before, for being a fork, is no part of the program.
+        self._random = 0
+        return self._orders
 
     def random(self, length: int) -> bytes:
         """Return the next bytes that `getrandom` gives it: its own, and repeatable."""

@@ -1,9 +1,9 @@
-"""A process that does nothing but fork actors, so that each starts from the same state.
+"""A process that does nothing but fork templates, so that each starts from one state.
 
-The worker's memory changes with every execution. Actors forked from it would have their
+The worker's memory changes with every execution. What is forked from it would have its
 objects at other addresses each time, and whatever depends on those, such as the order
 of a set, would differ between an execution and its replay. The zygote is forked from
-the worker once and stays as it is; it is also slimmer, and forks are cheaper for that.
+the worker once and stays as it is, for the case that a template has to be made anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import ctypes
 import os
 import signal
 import struct
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from racecheck.engine import actor as inside
 from racecheck.errors import EngineError
@@ -21,33 +21,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.engine.sandbox import Sandbox
+    from racecheck.engine.template import Streams
     from racecheck.kernel.seccomp import Filter
     from racecheck.model import Program
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_REQUEST = struct.Struct("=qqq")
-_ANSWER = struct.Struct("=q")
+_NUMBER = struct.Struct("=q")
 _GO: Final = b"g"
 
 
 class Zygote:
-    """The worker's side of it: asks for actors."""
+    """The worker's side of it: asks for templates."""
 
     def __init__(
-        self, programs: Sequence[Program], sandbox: Sandbox, filter_: Filter
+        self,
+        programs: Sequence[Program],
+        streams: Sequence[Streams],
+        sandbox: Sandbox,
+        filter_: Filter,
     ) -> None:
         """Fork the process.
 
         Args:
-            programs: What the actors run; an actor is asked for by its place here.
+            programs: What the actors run; a template is asked for by its place here.
+            streams: The standard streams of each program.
             sandbox: Where they run.
             filter_: The filter they run under.
         """
         ask, self._ask = os.pipe()
         self._answer, answer = os.pipe()
-        # Actors wait on this pipe until they are traced. It has one byte for each, and
-        # gives end-of-file to all if the worker dies.
+        # Templates wait on this pipe until they are traced. It has one byte for each,
+        # and gives end-of-file to all if the worker dies.
         wait, self._go = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
@@ -55,34 +60,33 @@ class Zygote:
                 os.close(self._ask)
                 os.close(self._answer)
                 os.close(self._go)
-                _serve(programs, sandbox, filter_, ask, answer, wait)
+                serving = _Serving(programs, streams, sandbox, filter_)
+                _serve(serving, ask, answer, wait)
             finally:
                 os._exit(70)
         for descriptor in (ask, answer, wait):
             os.close(descriptor)
 
-    def fork(self, index: int, seed: int, *, reused: bool) -> int:
-        """Fork an actor and return its process id; it waits until it is let go.
+    def fork(self, index: int) -> int:
+        """Fork a template and return its process id; it waits until it is let go.
 
         Args:
             index: Place of its program.
-            seed: Seed of the execution.
-            reused: Whether it waits for the next execution at its end.
 
         Raises:
             EngineError: The zygote is gone.
         """
-        os.write(self._ask, _REQUEST.pack(index, seed, reused))
-        data = os.read(self._answer, _ANSWER.size)
-        if len(data) < _ANSWER.size:
-            raise EngineError("the process that forks actors has died")
-        pid: int = _ANSWER.unpack(data)[0]
+        os.write(self._ask, _NUMBER.pack(index))
+        data = os.read(self._answer, _NUMBER.size)
+        if len(data) < _NUMBER.size:
+            raise EngineError("the process that forks templates has died")
+        pid: int = _NUMBER.unpack(data)[0]
         if pid < 0:
             raise OSError(-pid, os.strerror(-pid))
         return pid
 
     def let_go(self) -> None:
-        """Let the actor that was forked last go on."""
+        """Let the template that was forked last go on."""
         os.write(self._go, _GO)
 
     def close(self) -> None:
@@ -93,58 +97,59 @@ class Zygote:
         os.waitpid(self._pid, 0)
 
 
-def _serve(
-    programs: Sequence[Program],
-    sandbox: Sandbox,
-    filter_: Filter,
-    ask: int,
-    answer: int,
-    wait: int,
-) -> NoReturn:
+class _Serving(NamedTuple):
+    """What templates are made of."""
+
+    programs: Sequence[Program]
+    streams: Sequence[Streams]
+    sandbox: Sandbox
+    filter: Filter
+
+
+def _serve(serving: _Serving, ask: int, answer: int, wait: int) -> NoReturn:
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # What actors leave behind comes here, and is reaped by being ignored.
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    _leave_orphans_to_me(libc)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     while True:
-        data = os.read(ask, _REQUEST.size)
-        if len(data) < _REQUEST.size:
+        data = os.read(ask, _NUMBER.size)
+        if len(data) < _NUMBER.size:
             os._exit(0)
-        index, seed, reused = _REQUEST.unpack(data)
+        (index,) = _NUMBER.unpack(data)
         try:
             pid = os.fork()
         except OSError as error:
-            os.write(answer, _ANSWER.pack(-(error.errno or 1)))
+            os.write(answer, _NUMBER.pack(-(error.errno or 1)))
             continue
         if pid == 0:
             if os.read(wait, 1) != _GO:
                 os._exit(0)
-            _become(programs[index], index, seed, bool(reused), sandbox, filter_)
-        os.write(answer, _ANSWER.pack(pid))
+            _become(serving, index, libc)
+        os.write(answer, _NUMBER.pack(pid))
 
 
-def _become(
-    program: Program,
-    index: int,
-    seed: int,
-    reused: bool,  # noqa: FBT001  as above
-    sandbox: Sandbox,
-    filter_: Filter,
-) -> NoReturn:
+def _leave_orphans_to_me(libc: ctypes.CDLL) -> None:
+    """Get what descendants leave behind; it is reaped by being ignored."""
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def _become(serving: _Serving, index: int, libc: ctypes.CDLL) -> NoReturn:
+    """Be a template, and then, in each child, an actor."""
+    program = serving.programs[index]
+    streams = serving.streams[index]
     try:
         inside.prepare(
             index=index + 1,
-            name=program.name,
-            seed=seed,
-            folder=str(sandbox.box),
-            output=f"{sandbox.outputs}/{program.name}",
+            folder=str(serving.sandbox.box),
+            streams=(streams.input, streams.output),
         )
-        if program.reseed is not None:
-            program.reseed(seed)
-        filter_.install()
-        inside.run(program, reused=reused)
+        _leave_orphans_to_me(libc)
+        serving.filter.install()
+        # The tracer lets the call happen over and over, but never come back in here.
+        if os.fork() == 0:
+            inside.run(program)
     finally:
         # Whatever happened, the child must not go on as a second zygote.
         os._exit(70)
