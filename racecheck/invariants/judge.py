@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError
 from racecheck.invariants.completeness import cut_short, unended
+from racecheck.invariants.rules import Rule
 from racecheck.invariants.watch import Watch
 from racecheck.invariants.wording import (
     LONGEST_MESSAGE,
@@ -26,7 +27,7 @@ from racecheck.invariants.wording import (
 from racecheck.model import Verdict, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from racecheck.model import (
         Footprint,
@@ -56,6 +57,9 @@ class Judge:
 
     def __init__(self, invariants: Iterable[Invariant]) -> None:
         self._invariants = {_name_of(each): each for each in _checked(invariants)}
+        # Most have nothing to say at most times, and there are more steps than else.
+        self._at_steps = _overriding("after_step", self._invariants)
+        self._at_returns = _overriding("at_return", self._invariants)
         self._watch = Watch()
         self._violations: dict[str, Violation] = {}
         self._failed: dict[str, str] = {}
@@ -86,7 +90,7 @@ class Judge:
         self._ended = False
         self._incomplete = ()
         self._watch.clear()
-        self._ask(lambda each: each.start(view))
+        self._ask(self._invariants, lambda each: each.start(view))
         if history is not None:
             self._watch.look(self._invariants.values(), view, history)
 
@@ -97,6 +101,7 @@ class Judge:
             What this adds to the step's footprint: see `Watch`.
         """
         self._ask(
+            self._at_steps,
             lambda each: each.after_step(view, history, step),
             step=step.index,
             actor=step.actor,
@@ -113,6 +118,7 @@ class Judge:
             What this adds to the footprint of the step that ended it.
         """
         self._ask(
+            self._at_returns,
             lambda each: each.at_return(view, history, operation),
             step=history.steps[-1].index if history.steps else None,
             actor=operation.actor,
@@ -122,7 +128,7 @@ class Judge:
 
     def on_end(self, view: View, history: History) -> None:
         """Judge the whole execution."""
-        self._ask(lambda each: each.at_end(view, history))
+        self._ask(self._invariants, lambda each: each.at_end(view, history))
         self._incomplete = tuple(chain(unended(history), cut_short(history)))
         self._ended = self._started
 
@@ -147,12 +153,13 @@ class Judge:
 
     def _ask(
         self,
+        whom: Mapping[str, Invariant],
         question: Callable[[Invariant], object],
         step: int | None = None,
         actor: str | None = None,
         view: View | None = None,
     ) -> None:
-        for name, each in self._invariants.items():
+        for name, each in whom.items():
             if name in self._violations or name in self._failed:
                 continue
             if view is not None:
@@ -168,6 +175,18 @@ class Judge:
                     self._violations[name] = Violation(name, answer, step, actor)
             if view is not None and view.seen:
                 self._watch.saw(name, view.seen)
+
+
+def _overriding(
+    method: str, invariants: Mapping[str, Invariant]
+) -> dict[str, Invariant]:
+    """Return those for which a method is more than the one that says nothing."""
+    nothing = getattr(Rule, method)
+    return {
+        name: each
+        for name, each in invariants.items()
+        if getattr(getattr(each, method), "__func__", None) is not nothing
+    }
 
 
 def _checked(invariants: Iterable[Invariant]) -> list[Invariant]:
