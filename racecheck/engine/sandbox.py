@@ -29,6 +29,7 @@ _DIGITS: Final = 4
 _PARTS: Final = ("box", "home", "tmp")
 _MOST_FOLDERS: Final = 10**_DIGITS
 _UNLOCKED_GRACE_S: Final = 60.0
+_MOST_SHOWN: Final = 4096
 EPOCH: Final = 1_700_000_000
 """Time stamped on every file of a fresh box, so that it says the same each time."""
 
@@ -75,6 +76,7 @@ class Sandbox:
         self.home = self.root / "home"
         self.temporary = self.root / "tmp"
         self._prefix = f"{self.root}/"
+        self._shown: dict[str, str] = {}
         self._initial: tuple[_Node, ...] = ()
         self.clear()
 
@@ -94,6 +96,14 @@ class Sandbox:
 
         Paths outside the sandbox stay as they are.
         """
+        shown = self._shown.get(path)
+        if shown is None:
+            if len(self._shown) >= _MOST_SHOWN:
+                self._shown.clear()
+            shown = self._shown[path] = self._display(path)
+        return shown
+
+    def _display(self, path: str) -> str:
         if not path.startswith(self._prefix):
             return "$SANDBOX" if path == str(self.root) else path
         first, _, rest = path[len(self._prefix) :].partition("/")
