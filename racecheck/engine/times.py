@@ -12,6 +12,7 @@ import hashlib
 import os
 import stat
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.sandbox import EPOCH
@@ -40,6 +41,9 @@ _ARM_MODE: Final = 16
 _X86_LINKS: Final = 16
 _ARM_LINKS: Final = 20
 _FOLDER_SIZE: Final = 4096
+_FILLED: Final = 128
+"""Length of the part of both in which all of these lie."""
+
 _ARM: Final = os.uname().machine == "aarch64"
 
 _MODIFYING: Final = frozenset({Kind.WRITE, Kind.TRUNCATE, Kind.ALLOCATE, Kind.COPY})
@@ -124,22 +128,22 @@ class FileTimes:
         extended = call.row.name == "statx"
         times = self.of(inode)
         pair = _SHORT_PAIR if extended else _PAIR
+        filled = bytearray(memory.read(address, _FILLED))
         for name, offset in (_STATX if extended else _STAT).items():
             if name == "inode":
-                memory.write(address + offset, _NUMBER.pack(number(inode)))
+                _NUMBER.pack_into(filled, offset, number(inode))
             else:
-                value = times[name]
-                data = pair.pack(value // _SECOND, value % _SECOND)
-                memory.write(address + offset, data)
+                pair.pack_into(filled, offset, *divmod(times[name], _SECOND))
         at = _STATX_MODE if extended else _ARM_MODE if _ARM else _X86_MODE
-        mode = int.from_bytes(memory.read(address + at, 2), "little")
+        mode = int.from_bytes(filled[at : at + 2], "little")
         if stat.S_ISDIR(mode):
             # These tell how many names there are, by a rule of the file system's own.
             links = _STATX_LINKS if extended else _ARM_LINKS if _ARM else _X86_LINKS
             size = 4 if extended or _ARM else 8
-            memory.write(address + links, (1).to_bytes(size, "little"))
+            filled[links : links + size] = (1).to_bytes(size, "little")
             at = _STATX_SIZE if extended else _STAT_SIZE
-            memory.write(address + at, _NUMBER.pack(_FOLDER_SIZE))
+            _NUMBER.pack_into(filled, at, _FOLDER_SIZE)
+        memory.write(address, filled)
 
     def _opened(self, pending: Pending, names: Names, now: int) -> None:
         walk = pending.walks[0]
@@ -190,6 +194,7 @@ class FileTimes:
         return names.find(os.lstat(pending.walks[-1].location))
 
 
+@lru_cache(maxsize=4096)
 def number(inode: str) -> int:
     """Return the inode number that actors are shown: the same in every execution."""
     digest = hashlib.blake2b(inode.encode(errors="surrogateescape"), digest_size=6)

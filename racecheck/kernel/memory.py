@@ -51,7 +51,7 @@ class Memory:
             data += more
         return os.fsdecode(data[:end])
 
-    def write(self, address: int, data: bytes) -> None:
+    def write(self, address: int, data: bytes | bytearray) -> None:
         """Store bytes, also where the process itself could not.
 
         Raises:
