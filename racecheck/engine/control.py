@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from racecheck.footprint import Names
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
+_AT_CALL: Final = (ptrace.AT_ENTRY, ptrace.AT_EXIT)
 _CLONE_FILES: Final = 0x400
 _CLONE_VFORK: Final = 0x4000
 _CLONE_THREAD: Final = 0x10000
@@ -158,6 +159,8 @@ class Control:
         while True:
             tid, status = os.waitpid(-1, ptrace.WALL)
             if tid == task.tid:
+                if status in _AT_CALL:
+                    return status
                 if not os.WIFSTOPPED(status):
                     self._died(task, status)
                 return status
@@ -218,7 +221,8 @@ class Control:
         ]
 
     def _resume(self, task: Task, number: int = 0) -> None:
-        self.show_clock(task.actor, task.process)
+        if task.process.clock != self._clock.monotonic_ns:
+            self.show_clock(task.actor, task.process)
         ptrace.resume(task.tid, number)
 
     def show_clock(self, actor: Actor, process: Process) -> None:
@@ -274,7 +278,7 @@ class Control:
         """Wait until a running task stands: at a point, waiting, or at its end."""
         while not task.ended:
             status = self.wait(task)
-            if not os.WIFSTOPPED(status):
+            if status not in _AT_CALL and not os.WIFSTOPPED(status):
                 return
             event = status >> 16
             number = os.WSTOPSIG(status)

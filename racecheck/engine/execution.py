@@ -342,7 +342,8 @@ class Execution:
         self._add(observer.on_step(view, self, step))
         if step.kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
-        self._tell(view, observer)
+        if self._told < len(self._endings.operations):
+            self._tell(view, observer)
         died = self._control.died
         if (step.kind in _RELEASES and not step.failed) or task.ended:
             self._release_locks()
@@ -353,7 +354,8 @@ class Execution:
         self._control.settle()
         if self._control.died != died:
             self._release_locks()
-        self._tell(view, observer)
+        if self._told < len(self._endings.operations):
+            self._tell(view, observer)
         if self._unstarted:
             self._start_ready()
 

@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import struct
-from typing import Final, NamedTuple
+from typing import Final
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _ptrace = _libc.ptrace
@@ -48,20 +48,10 @@ EVENT_SECCOMP: Final = 7
 EVENT_STOP: Final = 128
 SYSCALL_STOP: Final = 0x85
 """Stop signal of a system call's exit stop (SIGTRAP with the TRACESYSGOOD bit)."""
-
-
-class Entry(NamedTuple):
-    """A system call that a task is about to make.
-
-    Attributes:
-        arch: AUDIT_ARCH value of the entry it came through.
-        number: Number of the call.
-        args: Its six raw arguments.
-    """
-
-    arch: int
-    number: int
-    args: tuple[int, ...]
+AT_ENTRY: Final = EVENT_SECCOMP << 16 | 0x057F
+"""Wait status of a stop at the entry of a call that the filter traces."""
+AT_EXIT: Final = SYSCALL_STOP << 8 | 0x7F
+"""Wait status of a stop at the exit of a call."""
 
 
 # struct ptrace_syscall_info, 5.3 and later: op, padding, arch, ip, sp, then a union of
@@ -69,9 +59,9 @@ class Entry(NamedTuple):
 _libc.syscall.restype = ctypes.c_long
 _INFO = ctypes.create_string_buffer(88)
 _INFO_ADDRESS = ctypes.cast(_INFO, ctypes.c_void_p)
-_ENTRY = struct.Struct("=B3xI16xQ6Q")
+_ENTRY = struct.Struct("=4xI16xQ6Q")
 _POINTER = struct.Struct("=Q")
-_EXIT = struct.Struct("=B23xq")
+_EXIT = struct.Struct("=24xq")
 _entry_from = _ENTRY.unpack_from
 _exit_from = _EXIT.unpack_from
 
@@ -124,19 +114,24 @@ def event_message(tid: int) -> int:
     return value.value
 
 
-def entry(tid: int) -> Entry:
-    """Return the call that a task at an entry stop is about to make."""
+def entry(tid: int) -> tuple[int, int, tuple[int, ...]]:
+    """Return the call that a task at an entry stop is about to make.
+
+    Returns:
+        AUDIT_ARCH value of the entry it came through, number of the call, and its six
+        raw arguments.
+    """
     if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
         _raise()
-    fields = _entry_from(_INFO)
-    return Entry(fields[1], fields[2], fields[3:])
+    arch, number, *args = _entry_from(_INFO)
+    return arch, number, tuple(args)
 
 
 def result(tid: int) -> int:
     """Return what the call of a task at an exit stop gave, negative for an errno."""
     if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
         _raise()
-    value: int = _exit_from(_INFO)[1]
+    value: int = _exit_from(_INFO)[0]
     return value
 
 

@@ -13,6 +13,9 @@ class Kind(StrEnum):
     an actor is held up, an operation or an actor ends.
     """
 
+    # That of `Enum` is a function of Python's, and kinds are looked up at every step.
+    __hash__ = str.__hash__
+
     OPEN = "open"
     READ = "read"
     WRITE = "write"

@@ -319,9 +319,9 @@ def test_a_process_waits_for_hours_in_no_time() -> None:
         change.skip(pid, 0)
         ptrace.resume(pid)
         while os.WIFSTOPPED(os.waitpid(pid, ptrace.WALL)[1]):
-            call = ptrace.entry(pid)
-            name = names()[call.number]
-            ends = deadline(name, call.args, memory, Clock(0, now))
+            _, number, args = ptrace.entry(pid)
+            name = names()[number]
+            ends = deadline(name, args, memory, Clock(0, now))
             assert ends is not None
             now = max(now, ends)
             vdso.set_clock(memory, 0, now)

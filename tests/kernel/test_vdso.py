@@ -372,7 +372,7 @@ def test_random_bytes_are_asked_of_the_kernel() -> None:
             return None
         actor = Actor(reports(lambda: ask(addresses[0])), "getrandom")
         assert actor.next() == ptrace.EVENT_SECCOMP
-        buffer, count = ptrace.entry(actor.pid).args[:2]
+        _, _, (buffer, count, *_) = ptrace.entry(actor.pid)
         actor.memory.write(buffer, bytes(range(count)))
         registers().skip(actor.pid, count)
         ptrace.resume(actor.pid)
