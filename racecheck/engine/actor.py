@@ -72,6 +72,10 @@ class Report(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
+_NOTHING: Final = _encoder.encode(
+    Report(Ending.RETURNED, succeeded=True, value=msgspec.Raw(b"\xc0"), shown="None")
+)
+"""The report of most operations, made once: a fresh process is slow to make one."""
 
 
 def prepare(*, index: int, folder: str, streams: tuple[int, int]) -> None:
@@ -186,6 +190,10 @@ def _operate(program: Program, function: Callable[..., object]) -> None:
     except BaseException as error:  # noqa: BLE001  it is an outcome, whatever it is
         _send(_raised(error, program))
     else:
+        if value is None and program.succeeds is None:
+            _flush()
+            os.write(MARKER, _NOTHING)
+            return
         succeeded = program.succeeds is None or bool(program.succeeds(value))
         _send(
             Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value))
