@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from racecheck.kernel.call import Call
     from racecheck.kernel.memory import Memory
 
+_REMOVING: Final = frozenset({Kind.RENAME, Kind.UNLINK, Kind.RMDIR})
 _F_SETLKW: Final = 7
 _F_OFD_SETLKW: Final = 38
 _F_SETFD: Final = 2
@@ -103,6 +104,8 @@ class Performer:
         ptrace.resume_to_exit(task.tid)
         cut_off = self._reach_exit(task)
         if cut_off is not None:
+            # What it has done all the same is not known.
+            self._machine.resolver.forget()
             return cut_off
         result = ptrace.result(task.tid)
         if pieces:
@@ -122,10 +125,7 @@ class Performer:
                 text = given.get(name)
                 if isinstance(text, str):
                     given[name] = self._machine.sandbox.display(text)
-            self._apply(task, pending, result)
-            self.times.apply(pending, self._names, result, self._clock.realtime_ns)
-            if call.row.kind is Kind.STAT:
-                self.times.put(pending, task.process.memory)
+            self._succeeded(task, pending, result)
         return Done(result, given)
 
     def _reach_exit(self, task: Task) -> Done | None:
@@ -134,9 +134,7 @@ class Performer:
         until = 0.0
         while True:
             status = self._wait(task)
-            if not os.WIFSTOPPED(status):
-                return Done(-errno.EINTR, {})
-            if os.WSTOPSIG(status) == ptrace.SYSCALL_STOP:
+            if status == ptrace.AT_EXIT:
                 if not watchdog.interrupted or ptrace.result(task.tid) not in _RESTARTS:
                     return None
                 # It was found asleep. When it is resumed it enters the call anew.
@@ -145,6 +143,8 @@ class Performer:
                 if now >= until:
                     return Done(-errno.EINTR, {}, asleep=True)
                 ptrace.resume(task.tid)
+            elif not os.WIFSTOPPED(status):
+                return Done(-errno.EINTR, {})
             elif status >> 16 == ptrace.EVENT_EXEC:
                 task.process.executed()
                 ptrace.resume_to_exit(task.tid)
@@ -185,6 +185,18 @@ class Performer:
             return number(found or os.fsdecode(name))
 
         memory.write(address, in_order(memory.read(address, length), inode))
+
+    def _succeeded(self, task: Task, pending: Pending, result: int) -> None:
+        """Take note of what a successful call has done."""
+        kind = pending.call.row.kind
+        if kind in _REMOVING:
+            for walk in pending.walks:
+                self._machine.resolver.removed(walk.parent, walk.name)
+        else:
+            self._apply(task, pending, result)
+        self.times.apply(pending, self._names, result, self._clock.realtime_ns)
+        if kind is Kind.STAT:
+            self.times.put(pending, task.process.memory)
 
     def _apply(self, task: Task, pending: Pending, result: int) -> None:
         """Keep names and descriptors true to what a successful call has done."""

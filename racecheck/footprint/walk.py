@@ -99,6 +99,11 @@ class Lookup:
         # leads to the folder that the lookup stands in.
         self._found = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether it met nothing but entries: no link, and no `..`."""
+        return not self._links and not self.walk.upward
+
     def run(self, base: str, path: str) -> None:
         """Look up a path; see `Resolver.walk`."""
         self._folder = path.endswith(("/", "/."))

@@ -296,6 +296,46 @@ def test_random_paths_mean_what_the_kernel_says(box: Box) -> None:
             assert walk.target == box.names.find(status), path
 
 
+def test_a_known_folder_gives_what_a_lookup_from_the_top_finds(box: Box) -> None:
+    generator = random.Random(2)
+    parts = ("d", "s", "e", "x", "z", "a", "..", ".", "", "q")
+    for _ in range(2000):
+        path = "/".join(generator.choices(parts, k=generator.randint(1, 4)))
+        path = f"{box.root}/{path}"
+        follow = generator.random() < 0.5
+
+        walk = box.walk(path, follow=follow)
+
+        fresh = Resolver(str(box.root))
+        base = f"/proc/{os.getpid()}/cwd"
+        anew = fresh.walk(box.names, os.getpid(), base, path, follow=follow)
+        assert walk == anew, path
+
+
+def test_a_folder_is_forgotten_as_an_entry_on_the_way_is_removed(box: Box) -> None:
+    path = f"{box.root}/d/s/new"
+    assert box.walk(path).parent == "d/s"
+
+    os.rename(box.root / "d", box.root / "was")
+    os.symlink("was", box.root / "d")
+    box.resolver.removed("e", "d")
+    box.resolver.removed("/", "d")
+
+    walk = box.walk(path)
+    assert walk.parent == "d/s"
+    assert walk.entries == [("/", "d"), ("/", "was"), ("d", "s"), ("d/s", "new")]
+
+
+def test_a_folder_is_forgotten_with_the_names_of_its_execution(box: Box) -> None:
+    path = f"{box.root}/d/new"
+    assert box.walk(path).parent == "d"
+    os.rename(box.root / "d", box.root / "was")
+    box.names = Names()
+    box.scan()
+
+    assert box.walk(path).error == errno.ENOENT
+
+
 def ask_kernel(path: str, *, follow: bool) -> tuple[int, os.stat_result | None]:
     """Return the error and the status that the kernel gives for a path."""
     try:
