@@ -268,9 +268,6 @@ def _detailed(step: Step, other: Step) -> str:
 
 
 def _broken(trace: Trace) -> list[str]:
-    if trace.verdict is Verdict.UNKNOWN:
-        # What was found after a call was refused says nothing of the subject.
-        return []
     if trace.verdict is Verdict.VIOLATED:
         return [violation.invariant for violation in trace.violations]
     if trace.verdict is not Verdict.DEADLOCKED:
