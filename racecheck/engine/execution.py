@@ -196,12 +196,14 @@ class Execution:
 
         Raises:
             OSError: The kernel refuses to fork, or to trace.
+            SystemExit: The process was asked to end meanwhile.
         """
         sandbox = self._machine.sandbox
         sandbox.restore()
         self._machine.watchdog.reason = ""
         self._names.scan(str(sandbox.root), sandbox.display)
         view = self._machine.view(self._names)
+        self._machine.busy = True
         try:
             observer.start(view, self if self._footprints else None)
             self._start_ready()
@@ -223,6 +225,9 @@ class Execution:
                     break
         finally:
             self._finish()
+            self._machine.busy = False
+        if self._machine.ending:
+            raise SystemExit(1)
         if not self.given_up:
             self._tell(view, observer)
             observer.on_end(view, self)
@@ -243,7 +248,11 @@ class Execution:
             if moment is not None:
                 self._control.signals.move_clock(moment)
                 self._end_stalls()
-            elif self._control.sleepers() and time.monotonic() < until:
+            elif (
+                self._control.sleepers()
+                and time.monotonic() < until
+                and not self._machine.ending
+            ):
                 # Something outside may wake them, such as a timer of the kernel's own.
                 self._control.settle()
             else:

@@ -26,7 +26,7 @@ from racecheck.kernel.vdso import VDSO
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from racecheck.footprint import Names
     from racecheck.model import Program
@@ -49,6 +49,8 @@ class Machine:
         idle: Actors that wait to be used again.
         streams: Standard streams of each program.
         foreign_calls: Numbers from here on are another call table's.
+        busy: Whether an execution is under way, which no exception may interrupt.
+        ending: Whether the process was asked to end by SIGTERM.
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class Machine:
             },
         )
         self.foreign_calls = _X32
+        self.busy = False
+        self.ending = False
         probe(self.filter)
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
@@ -101,6 +105,7 @@ class Machine:
         self.resolver = Resolver(str(self.sandbox.root))
 
     def __enter__(self) -> Self:
+        signal.signal(signal.SIGTERM, self._end)
         self.watchdog.__enter__()
         return self
 
@@ -117,6 +122,15 @@ class Machine:
             self._put_away()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        # Who asked may ask again while all is being put away, which takes a moment.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.ending = True
+        if not self.busy:
+            raise SystemExit(1)
+        self.watchdog.break_off("racecheck was asked to end")
 
     def _put_away(self) -> None:
         self.watchdog.__exit__(None, None, None)

@@ -71,6 +71,16 @@ class Watchdog:
         # It may have come to another stop first, which takes the place of that one.
         self.interrupted = 0
 
+    def break_off(self, reason: str) -> None:
+        """End the actor that runs, and have the execution end after it.
+
+        This may be called in a signal handler, as `_look` is: where an exception would
+        come between the end of a wait and the note of what it returned.
+        """
+        self.reason = self.reason or reason
+        if self._running is not None:
+            self._running.actor.kill()
+
     def _look(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         task = self._running

@@ -268,8 +268,11 @@ def _detailed(step: Step, other: Step) -> str:
 
 
 def _broken(trace: Trace) -> list[str]:
-    if trace.verdict is not Verdict.DEADLOCKED:
+    if trace.verdict is Verdict.VIOLATED:
         return [violation.invariant for violation in trace.violations]
+    if trace.verdict is not Verdict.DEADLOCKED:
+        # What is broken after a call was refused may be so because of that.
+        return []
     # What is missing at the end is missing because nobody could go on.
     found = [each.invariant for each in trace.violations if each.step is not None]
     return [*found, DEADLOCK]

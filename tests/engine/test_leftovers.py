@@ -1,0 +1,303 @@
+"""Guards that a run leaves nothing, whatever ends it: no process, no folder for long.
+
+Every run here works in a folder of its own, by which its processes are known: the
+harness and its workers start there, and actors stand in a box below it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from racecheck.api import Options, explore
+from racecheck.engine import sandbox
+from racecheck.errors import EngineError
+from racecheck.scenario import Budget, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.processes, pytest.mark.slow]
+
+HARNESS = Path(__file__).with_name("harness.py")
+ROOT = Path(__file__).parents[2]
+DEADLINE_S = 60.0
+KILLS = 200 if os.environ.get("RACECHECK_TEST_LONG") else 20
+AT_ONCE = 5
+ENDLESSLY = ("endless.py", "endless", "1000000", "work", "random")
+
+ENDLESS = """
+import os, signal, subprocess, sys, threading, time
+from pathlib import Path
+
+from racecheck.invariants import never_missing
+from racecheck.scenario import Scenario, command
+
+endless = Scenario("endless", invariants=[never_missing("file")])
+
+@endless.writer(count=2)
+def write(box: Path) -> None:
+    for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+    os.setsid()
+    (box / f"locked.{os.getpid()}").mkdir()
+    for number in range(20):
+        temp = box / f"temp.{os.getpid()}"
+        temp.write_text("text")
+        temp.rename(box / "file")
+    (box / f"locked.{os.getpid()}").chmod(0)
+
+@endless.reader
+def read(box: Path) -> None:
+    thread = threading.Thread(target=time.sleep, args=[0.1])
+    thread.start()
+    if os.fork() == 0:
+        (box / "file").exists()
+        os._exit(0)
+    subprocess.run(["true"])
+    os.wait()
+    thread.join()
+
+endless.actor(command(["sh", "-c", "while ! [ -e {box}/file ]; do :; done"]), name="sh")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder for one run, of whose processes nothing is left in any case."""
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    (tmp_path / "work").mkdir()
+    yield tmp_path
+    for process in processes(tmp_path):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def processes(folder: Path) -> list[psutil.Process]:
+    """Return the processes that stand in a folder or below it, zombies left out."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            place = os.readlink(f"/proc/{process.pid}/cwd")
+            if Path(place).is_relative_to(folder):
+                found.append(process)
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Wait until something is so; that it never is ends the test."""
+    until = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.01)
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """Start an exploration that goes on until it is ended."""
+    return subprocess.Popen(
+        [sys.executable, HARNESS, "explore", *ENDLESSLY],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def workers(harness: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    try:
+        found: list[psutil.Process] = psutil.Process(harness.pid).children()
+    except psutil.NoSuchProcess:
+        return []
+    return found
+
+
+def kill(victim: str, harness: subprocess.Popen[bytes]) -> None:
+    children = workers(harness)
+    if victim != "worker" or not children:
+        harness.kill()
+    if victim != "harness":
+        for child in children:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+
+
+def boxes(folder: Path) -> list[Path]:
+    return sorted((folder / "work").iterdir())
+
+
+def nobody_is_left(folder: Path) -> None:
+    wait_for(lambda: not processes(folder), f"processes are left in {folder}")
+
+
+def until_it_acts(folder: Path, harness: subprocess.Popen[bytes]) -> None:
+    """Wait until actors are at work."""
+
+    def acts() -> bool:
+        assert harness.poll() is None, "the harness has ended by itself"
+        return any((box / "sandbox" / "box" / "file").exists() for box in boxes(folder))
+
+    wait_for(acts, "nobody acts")
+
+
+def run_again(folder: Path) -> None:
+    """Do another run in the same folder, which removes what the others have left."""
+    # One that was killed before it had a lock is given time to make it.
+    for box in folder.glob("work/racecheck-0*"):
+        if not (box / "lock").exists():
+            os.utime(box, (0, 0))
+    made = Scenario("leftovers/next")
+    made.actor(lambda box: (box / "file").exists(), name="one")
+    explore(made, Options(workdir=folder / "work", budget=Budget(executions=1)))
+
+
+@pytest.mark.parametrize("victim", ["harness", "worker", "both"])
+def test_nothing_is_left_of_a_run_that_is_killed_at_any_moment(
+    victim: str, folder: Path
+) -> None:
+    moments = random.Random(victim)
+    for _ in range(KILLS // AT_ONCE):
+        running = [start(folder) for _ in range(AT_ONCE)]
+        if moments.random() < 0.7:
+            until_it_acts(folder, running[0])
+        for harness in running:
+            time.sleep(moments.random() / 10)
+            kill(victim, harness)
+        for harness in running:
+            harness.wait(DEADLINE_S)
+        nobody_is_left(folder)
+
+    run_again(folder)
+
+    assert boxes(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_asked_to_end_removes_its_folder_at_once(
+    number: signal.Signals, folder: Path
+) -> None:
+    moments = random.Random(number)
+    for _ in range(3):
+        harness = start(folder)
+        until_it_acts(folder, harness)
+        time.sleep(moments.random() / 10)
+        harness.send_signal(number)
+        assert harness.wait(DEADLINE_S) != 0
+        nobody_is_left(folder)
+        assert boxes(folder) == []
+
+
+def test_a_worker_that_is_asked_to_end_twice_still_removes_its_folder(
+    folder: Path,
+) -> None:
+    for _ in range(5):
+        harness = start(folder)
+        until_it_acts(folder, harness)
+        (worker,) = workers(harness)
+        for _ in range(20):
+            worker.terminate()
+        harness.wait(DEADLINE_S)
+        nobody_is_left(folder)
+        assert boxes(folder) == []
+
+
+def test_a_worker_that_is_killed_is_told_of_and_nothing_is_left(folder: Path) -> None:
+    made = Scenario("leftovers/worker")
+
+    @made.setup
+    def setup(box: Path) -> None:
+        del box
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    made.actor(lambda box: (box / "file").exists(), name="one")
+
+    with pytest.raises(EngineError, match=r"the worker died \(signal 9\)"):
+        explore(made, Options(workdir=folder / "work"))
+
+    assert len(boxes(folder)) == 1
+    run_again(folder)
+    assert boxes(folder) == []
+
+
+def test_a_run_leaves_the_folders_of_others_alone(folder: Path) -> None:
+    harness = start(folder)
+    until_it_acts(folder, harness)
+    before = boxes(folder)
+    (folder / "work" / "racecheck-mine").mkdir()
+    (folder / "work" / "other").mkdir()
+
+    run_again(folder)
+
+    assert harness.poll() is None
+    assert {*before, folder / "work" / "racecheck-mine"} < {*boxes(folder)}
+    harness.terminate()
+    harness.wait()
+
+
+def test_what_is_about_to_get_its_lock_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "racecheck-0000").mkdir()
+
+    sandbox.remove_left_over(tmp_path)
+    assert boxes_of(tmp_path) == ["racecheck-0000"]
+    os.utime(tmp_path / "racecheck-0000", (0, 0))
+    sandbox.remove_left_over(tmp_path)
+
+    assert boxes_of(tmp_path) == []
+
+
+def test_the_lock_of_a_folder_that_is_gone_says_nothing_of_the_one_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A folder's name is used again. Between a look at its lock and the attempt to get
+    # that, its owner can end and another one begin.
+    first = sandbox.Sandbox(tmp_path)
+    real = fcntl.flock
+    others: list[sandbox.Sandbox] = []
+
+    def flock(descriptor: int, operation: int) -> None:
+        if not others:
+            others.append(first)
+            first.remove()
+            others.append(sandbox.Sandbox(tmp_path))
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    sandbox.remove_left_over(tmp_path)
+
+    _, second = others
+    assert second.folder == first.folder
+    assert second.box.is_dir()
+    second.remove()
+
+
+def test_folders_are_removed_whatever_an_actor_did_to_them(tmp_path: Path) -> None:
+    box = sandbox.Sandbox(tmp_path)
+    deep = box.box
+    for _ in range(50):
+        deep /= "deep"
+        deep.mkdir()
+    (deep / "file").touch()
+    (box.box / "link").symlink_to("/")
+    deep.chmod(0)
+    box.box.chmod(0)
+    box.root.chmod(0o500)
+
+    box.remove()
+
+    assert boxes_of(tmp_path) == []
+
+
+def boxes_of(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
