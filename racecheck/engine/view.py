@@ -62,6 +62,11 @@ class BoxView:
         """See `View.exists`."""
         return self._ask("exists", path, self._exists)
 
+    def maker(self, path: str) -> str:
+        """See `View.maker`."""
+        actor, made, _ = (self._walk(path, follow=False).target or "").rpartition("#")
+        return actor if made else ""
+
     def glob(self, pattern: str) -> tuple[str, ...]:
         """See `View.glob`."""
         return self._ask("glob", pattern, self._glob)

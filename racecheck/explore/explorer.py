@@ -78,6 +78,10 @@ class _Tally:
     waits: bool = False
 
 
+class _TooCoarseError(Exception):
+    """Somebody had more than his share of a bound, so that its number counts."""
+
+
 class _StateKeptError(Exception):
     """The subject keeps state in its process, so that no process may be used twice."""
 
@@ -102,10 +106,13 @@ def explore(
         on_progress: Called a few times a second.
     """
     options = (seed, budget, scheduler_name, on_progress)
-    try:
-        return _explore(runner, *options, fresh=fresh)
-    except _StateKeptError:
-        return _explore(runner, *options, fresh=True)
+    while True:
+        try:
+            return _explore(runner, *options, fresh=fresh)
+        except _StateKeptError:
+            fresh = True
+        except _TooCoarseError:
+            runner.watch.is_exact = True
 
 
 def _explore(
@@ -174,6 +181,8 @@ def _explore_one(
     both = turn < _RUN_BOTH_WAYS or turn % _CHECK_EVERY == 0
     reuse = not tally.fresh and not both
     trace = runner.run(scheduler, seed, footprints=footprints, reuse=reuse)
+    if runner.watch.is_too_coarse and not runner.watch.is_exact:
+        raise _TooCoarseError
     if trace is None:
         tally.given_up += 1
         return

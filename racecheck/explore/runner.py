@@ -12,6 +12,7 @@ from racecheck.model import ActorInfo, Schedule, Trace, Verdict
 
 if TYPE_CHECKING:
     from racecheck.engine import Machine
+    from racecheck.invariants.watch import Watch
     from racecheck.model import Scheduler
     from racecheck.scenario import Scenario
 
@@ -51,6 +52,11 @@ class Runner:
         self.programs = scenario.programs(sandbox.box, state)
         self._judge = Judge(scenario.invariants)
         machine.serve(self.programs)
+
+    @property
+    def watch(self) -> Watch:
+        """What the invariants make of footprints."""
+        return self._judge.watch
 
     @property
     def actors(self) -> tuple[str, ...]:

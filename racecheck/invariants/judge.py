@@ -48,6 +48,7 @@ class Judge:
         invariants: What has to hold; each with a name of its own.
 
     Attributes:
+        watch: What the invariants make of footprints.
         errors: A line for each invariant that raised. It is not asked again until the
             next execution, because nothing it says then can be relied on.
 
@@ -60,7 +61,7 @@ class Judge:
         # Most have nothing to say at most times, and there are more steps than else.
         self._at_steps = _overriding("after_step", self._invariants)
         self._at_returns = _overriding("at_return", self._invariants)
-        self._watch = Watch()
+        self.watch = Watch()
         self._violations: dict[str, Violation] = {}
         self._failed: dict[str, str] = {}
         self._started = False
@@ -89,10 +90,10 @@ class Judge:
         self._started = True
         self._ended = False
         self._incomplete = ()
-        self._watch.clear()
+        self.watch.clear()
         self._ask(self._invariants, lambda each: each.start(view))
         if history is not None:
-            self._watch.look(self._invariants.values(), view, history)
+            self.watch.look(self._invariants.values(), view, history)
 
     def on_step(self, view: View, history: History, step: Step) -> Footprint:
         """Judge the box after a step.
@@ -107,7 +108,7 @@ class Judge:
             actor=step.actor,
             view=view,
         )
-        return self._watch.after(step, view, history)
+        return self.watch.after(step, view, history)
 
     def on_return(
         self, view: View, history: History, operation: Operation
@@ -124,7 +125,7 @@ class Judge:
             actor=operation.actor,
             view=view,
         )
-        return self._watch.after_return()
+        return self.watch.after_return()
 
     def on_end(self, view: View, history: History) -> None:
         """Judge the whole execution."""
@@ -174,7 +175,7 @@ class Judge:
                 if answer is not None:
                     self._violations[name] = Violation(name, answer, step, actor)
             if view is not None and view.seen:
-                self._watch.saw(name, view.seen)
+                self.watch.saw(name, view.seen)
 
 
 def _overriding(

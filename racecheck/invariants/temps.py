@@ -17,6 +17,8 @@ from racecheck.invariants.wording import amount
 from racecheck.model import Ending, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from racecheck.model import History, Invariant, Operation, Step, View
 
 
@@ -87,10 +89,21 @@ class _TempFilesBounded(Rule):
         }
         return self._judge(view, history, len(hanging & self._writers(history)))
 
-    def margin(self, view: View, history: History) -> int:
-        """Return how many more there might be; see `racecheck.invariants.watch`."""
-        bound = self._bound(history, history.live(self._role))
-        return bound - len(view.glob(self._pattern))
+    def margins(self, view: View, history: History) -> Mapping[str, int]:
+        """Return what is left of each writer's share; see `racecheck.invariants.watch`.
+
+        A file counts for who made it, and for nobody if it was there at the start.
+        """
+        ended = {end.actor for end in history.ends}
+        crashed = {end.actor for end in history.ends if end.crashed}
+        shares = {"": 0}
+        for writer in self._writers(history):
+            live = self._per_writer if writer not in ended else 0
+            shares[writer] = live + self._per_crash * (writer in crashed)
+        for path in view.glob(self._pattern):
+            maker = view.maker(path)
+            shares[maker if maker in shares else ""] -= 1
+        return shares
 
     def _bound(self, history: History, live: int) -> int:
         return live * self._per_writer + self._crashes(history) * self._per_crash

@@ -7,7 +7,10 @@ read before it and after it, and changes a resource that stands for the invarian
 answer; others get nothing. Weaker rules lose states, stronger ones cost executions.
 
 An invariant that only bounds a number is coarser: it tells apart by how much a step
-changes what is left of the bound. Equal changes commute, and nothing else is read.
+changes what is left of the bound. Equal changes commute, and nothing else is read. As
+long as nobody has more than his own share, the bound holds whatever the others do, so
+that shares are told apart first, which orders far fewer steps. Once somebody has more,
+`Watch.is_too_coarse` asks for the exploration to begin anew with the number itself.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Footprint, Kind, Resource, Step, Write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from racecheck.model import History, Invariant, View
@@ -41,8 +44,11 @@ class Bound(Protocol):
         """Its name."""
         ...
 
-    def margin(self, view: View, history: History) -> int:
-        """Return what is left of the bound; below 0 it is broken."""
+    def margins(self, view: View, history: History) -> Mapping[str, int]:
+        """Return what is left of each one's share; the bound is on their sum.
+
+        While no share is below 0 the bound holds.
+        """
         ...
 
 
@@ -51,6 +57,10 @@ class Watch:
 
     Invariants that read nothing in this way are about operations alone, whose order
     decides nothing for them.
+
+    Attributes:
+        is_exact: Whether bounds are told apart by their numbers, not by shares.
+        is_too_coarse: Whether somebody had more than his share while they were not.
     """
 
     def __init__(self) -> None:
@@ -58,8 +68,10 @@ class Watch:
         self._seen: dict[str, frozenset[Resource]] = {}
         self._ends: dict[str, frozenset[Kind]] = {}
         self._bounds: dict[str, Bound] = {}
-        self._margins: dict[str, int] = {}
+        self._margins: dict[tuple[str, str], int] = {}
         self._watching = False
+        self.is_exact = False
+        self.is_too_coarse = False
 
     def clear(self) -> None:
         """Forget the last execution."""
@@ -76,7 +88,8 @@ class Watch:
         for each in invariants:
             if isinstance(each, Bound):
                 self._bounds[each.name] = each
-                self._margins[each.name] = each.margin(view, history)
+                for owner, margin in self._margins_of(each, view, history).items():
+                    self._margins[each.name, owner] = margin
                 continue
             self._ends[each.name] = getattr(each, "ends", ALL_ENDS)
             view.forget_seen()
@@ -109,12 +122,23 @@ class Watch:
             self._reads[name] = now
         self._seen.clear()
         for name, bound in self._bounds.items():
-            margin = bound.margin(view, history)
-            change = margin - self._margins[name]
-            if change:
-                self._margins[name] = margin
-                writes.append(Write(Resource("invariant", name), f"{change:+d}"))
+            for owner, margin in self._margins_of(bound, view, history).items():
+                change = margin - self._margins.get((name, owner), 0)
+                if change:
+                    self._margins[name, owner] = margin
+                    share = Resource("invariant", name, owner)
+                    writes.append(Write(share, f"{change:+d}"))
         return Footprint(tuple(sorted(reads)), tuple(sorted(writes)))
+
+    def _margins_of(
+        self, bound: Bound, view: View, history: History
+    ) -> Mapping[str, int]:
+        shares = bound.margins(view, history)
+        if self.is_exact:
+            return {"": sum(shares.values())}
+        if min(shares.values(), default=0) < 0:
+            self.is_too_coarse = True
+        return shares
 
     def after_return(self) -> Footprint:
         """Return what the end of an operation adds: what was read because of it."""

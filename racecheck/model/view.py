@@ -42,6 +42,10 @@ class View(Protocol):
         """Say whether the name is there, be it a dangling link."""
         ...
 
+    def maker(self, path: str) -> str:
+        """Return the actor that made what is at a path, or nothing if none did."""
+        ...
+
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Return the paths that match, sorted; `*` matches within one folder."""
         ...

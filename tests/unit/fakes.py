@@ -47,12 +47,17 @@ class FakeView:
         links: Path to the text of a symbolic link, relative to its folder.
         reads: The paths that were read, in order.
         seen: The same as resources, since `forget_seen`.
+        makers: Path to the actor that made it.
     """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     reads: list[str] = field(default_factory=list)
     seen: set[Resource] = field(default_factory=set)
+    makers: dict[str, str] = field(default_factory=dict)
+
+    def maker(self, path: str) -> str:
+        return self.makers.get(path, "")
 
     def forget_seen(self) -> None:
         self.seen.clear()
