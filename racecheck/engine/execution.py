@@ -154,7 +154,7 @@ class Execution:
             ended=self._endings.ended,
         )
         self._performer = Performer(
-            machine, self._names, self._clock, self._control.wait
+            machine, self._names, self._clock, self._locks, self._control.wait
         )
         self._unstarted = list(self._programs)
         self._told = 0

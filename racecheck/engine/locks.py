@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.footprint import fdinfo
+from racecheck.kernel.decode import read_lock
 from racecheck.kernel.rows import F_GETLK, F_OFD_GETLK, F_SETLKW
 from racecheck.model import Kind
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from racecheck.footprint import OpenFile
     from racecheck.kernel.call import Call
 
+# struct flock: type, whence, start, length, process id.
+_FLOCK: Final = struct.Struct("=2h4x2qi")
 _LONGEST_CIRCLE: Final = 10
 """How far the kernel follows who waits for whom, see posix_locks_deadlock."""
 
@@ -41,6 +45,15 @@ class Holder(NamedTuple):
     type: str
     lane: str
     step: int
+
+
+class _Obstacle(NamedTuple):
+    """A lock that is in the way of another, and whose it is."""
+
+    actor: Actor
+    process: Process
+    file: OpenFile
+    lock: fdinfo.Lock
 
 
 class _Taken(NamedTuple):
@@ -66,7 +79,7 @@ class Locks:
 
     def took(self, task: Task, pending: Pending, step: int) -> None:
         """Take note of a call that succeeded; it may have got a lock."""
-        lock = _wanted(task, pending)
+        lock = None if _asks(pending.call) else _wanted(task, pending)
         if lock is not None:
             taken = self._taken.setdefault(_file(pending), [])
             taken.append(_Taken(task.lane, step, lock))
@@ -85,6 +98,30 @@ class Locks:
         """Return who keeps a task from the lock it asks for, in the order of taking."""
         return [] if task.pending is None else self._holders(task, task.pending)
 
+    def answer(self, task: Task, pending: Pending) -> bytes:
+        """Return the `struct flock` that F_GETLK gives, or nothing for other calls.
+
+        If several locks are in the way, the kernel tells of one of them: of which
+        depends on the order in which they were taken, even by those who are not in each
+        other's way. Here it is the one that begins first.
+        """
+        call = pending.call
+        if not _asks(call) or "fd" not in pending.files:
+            return b""
+        if read_lock(call.raw[2], task.process.memory)[0] == fcntl.F_UNLCK:
+            return b""
+        first = self._first(task, pending)
+        if first is None:
+            return b""
+        lock = first.lock
+        return _FLOCK.pack(
+            fcntl.F_WRLCK if lock.exclusive else fcntl.F_RDLCK,
+            os.SEEK_SET,
+            lock.start,
+            0 if lock.end == fdinfo.FOREVER else lock.end - lock.start,
+            first.process.shown if lock.type == "POSIX" else -1,
+        )
+
     def describe(self, task: Task) -> str:
         """Say what lock a task waits for, and who has it since when."""
         pending = task.pending
@@ -102,18 +139,17 @@ class Locks:
         return f"{text}, held by {held}"
 
     def _closes_circle(self, task: Task, pending: Pending) -> bool:
-        holders = self._holders(task, pending)
+        first = self._first(task, pending)
         for _ in range(_LONGEST_CIRCLE):
             # The kernel looks at the first lock that is in the way, and nothing else.
-            if not holders or holders[0].type != "POSIX":
+            if first is None or first.lock.type != "POSIX":
                 return False
-            process = holders[0].process
-            if process is task.process:
+            if first.process is task.process:
                 return True
-            waiting = self._waiting(process)
-            if waiting is None:
+            waiting = self._waiting(first.process)
+            if waiting is None or waiting.pending is None:
                 return False
-            holders = self.holders(waiting)
+            first = self._first(waiting, waiting.pending)
         return False
 
     def _waiting(self, process: Process) -> Task | None:
@@ -130,11 +166,30 @@ class Locks:
         return None
 
     def _holders(self, task: Task, pending: Pending) -> list[Holder]:
+        if _asks(pending.call):
+            return []
+        found: dict[tuple[int, str], Holder] = {}
+        for each in self._obstacles(task, pending):
+            lane, step = self._since(each.actor, each.file, each.lock)
+            holder = Holder(each.process, each.lock.type, lane, step)
+            found.setdefault((step, lane), holder)
+        return [found[key] for key in sorted(found)]
+
+    def _first(self, task: Task, pending: Pending) -> _Obstacle | None:
+        """Return one lock that is in the way, the same in whatever order they came."""
+        obstacles = self._obstacles(task, pending)
+        return min(
+            obstacles,
+            key=lambda each: (each.lock.start, each.lock.end, each.process.shown),
+            default=None,
+        )
+
+    def _obstacles(self, task: Task, pending: Pending) -> Iterator[_Obstacle]:
+        """Return the locks that are in the way of one, those of all actors in turn."""
         wanted = _wanted(task, pending)
         if wanted is None:
-            return []
+            return
         file = _file(pending)
-        found: dict[tuple[int, str], Holder] = {}
         for actor in self._actors:
             for process in actor.processes():
                 for lock, other in _locks_on(process, file.target):
@@ -146,10 +201,7 @@ class Locks:
                     if lock.type == wanted.type and own:
                         continue
                     if _excludes(lock, wanted):
-                        lane, step = self._since(actor, other, lock)
-                        holder = Holder(process, lock.type, lane, step)
-                        found.setdefault((step, lane), holder)
-        return [found[key] for key in sorted(found)]
+                        yield _Obstacle(actor, process, other, lock)
 
     def _since(
         self, actor: Actor, file: OpenFile, lock: fdinfo.Lock
@@ -168,8 +220,15 @@ def _is_process_lock(call: Call) -> bool:
     return call.row.kind is Kind.LOCK and call.raw[1] == F_SETLKW
 
 
+def _asks(call: Call) -> bool:
+    """Say whether a call asks about a lock without taking it."""
+    if call.row.kind is not Kind.LOCK:
+        return False
+    return call.number("command") in {F_GETLK, F_OFD_GETLK}
+
+
 def _wanted(task: Task, pending: Pending) -> fdinfo.Lock | None:
-    """Return the lock that a call asks for, or None if it asks for none."""
+    """Return the lock that a call is about, or None if it is about none."""
     call = pending.call
     target = _file(pending).target
     command = call.number("command")
@@ -177,8 +236,6 @@ def _wanted(task: Task, pending: Pending) -> fdinfo.Lock | None:
         if command & fcntl.LOCK_UN:
             return None
         return fdinfo.Lock(target, "FLOCK", bool(command & fcntl.LOCK_EX), 0, 0)
-    if command in {F_GETLK, F_OFD_GETLK}:
-        return None
     if "type" not in call.read or call.number("type") == fcntl.F_UNLCK:
         return None
     start, length = call.number("start"), call.number("length")
@@ -188,7 +245,7 @@ def _wanted(task: Task, pending: Pending) -> fdinfo.Lock | None:
     elif call.number("whence") == os.SEEK_END:
         start += os.stat(f"/proc/{task.process.proc}/fd/{number}").st_size
     end = start + length if length else fdinfo.FOREVER
-    kind = "OFDLCK" if command > F_OFD_GETLK else "POSIX"
+    kind = "OFDLCK" if command >= F_OFD_GETLK else "POSIX"
     exclusive = call.number("type") == fcntl.F_WRLCK
     return fdinfo.Lock(target, kind, exclusive, min(start, end), max(start, end))
 

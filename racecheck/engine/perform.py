@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from racecheck.engine.clock import Clock
+    from racecheck.engine.locks import Locks
     from racecheck.engine.machine import Machine
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
@@ -71,6 +72,7 @@ class Performer:
         machine: Machine,
         names: Names,
         clock: Clock,
+        locks: Locks,
         wait: Callable[[Task], int],
     ) -> None:
         """Serve one execution.
@@ -79,12 +81,14 @@ class Performer:
             machine: What executions share.
             names: Names of the inodes, to which calls that create add.
             clock: What time it is for the files.
+            locks: Who holds which file locks.
             wait: Waits for a task and returns its status, as `waitpid` does.
         """
         self._machine = machine
         self._registers = machine.registers
         self._names = names
         self._clock = clock
+        self._locks = locks
         self.times = FileTimes()
         self._wait = wait
 
@@ -119,6 +123,9 @@ class Performer:
         if result >= 0:
             if call.row.kind is Kind.LISTING and result:
                 self._sort(task, pending, result)
+            answer = self._locks.answer(task, pending)
+            if answer:
+                task.process.memory.write(call.raw[2], answer)
             given = outputs(call, result, task.process.memory)
             for name in ("path", "target"):
                 # Absolute paths would make equal executions differ.
