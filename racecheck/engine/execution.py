@@ -96,6 +96,7 @@ class Execution:
         steps: The steps so far.
         decisions: The decisions so far; one a step.
         uncontrolled: What was not controlled or not decoded, each once.
+        unordered: What depends on the order of steps though it is no step, each once.
         altered: Whether some of that was refused, so that what the actors did from
             there on need not be what they do by themselves.
         stuck: Why the execution was broken off, or empty.
@@ -128,6 +129,7 @@ class Execution:
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
         self.uncontrolled: dict[str, None] = {}
+        self.unordered: dict[str, None] = {}
         self.altered = False
         self.stuck = ""
         self.given_up = False
@@ -159,6 +161,7 @@ class Execution:
         self._unstarted = list(self._programs)
         self._told = 0
         self._touched: set[str] = set()
+        self._mapped: dict[str, set[str]] = {}
 
     @property
     def programs(self) -> Sequence[Program]:
@@ -325,9 +328,23 @@ class Execution:
             for operation in self.operations
         )
 
-    def _note(self, text: str, *, refused: bool = False) -> None:
+    def _note(self, text: str, *, refused: bool = False, ordered: bool = True) -> None:
+        if not ordered:
+            self.unordered[text] = None
+            return
         self.uncontrolled[text] = None
         self.altered = self.altered or refused
+
+    def _watch_mappings(self, actor: Actor, pending: Pending) -> None:
+        """Take note of mapped files, and of those who write to what others see so."""
+        if pending.call.row.kind is Kind.MAP:
+            for file in pending.files.values():
+                self._mapped.setdefault(file.target, set()).add(actor.name)
+            return
+        for target in pending.rewritten() & self._mapped.keys():
+            for other in sorted(self._mapped[target] - {actor.name}):
+                text = f"{other} has mapped what {actor.name} changes: {target}"
+                self._note(text)
 
     # --- steps ------------------------------------------------------------------------
 
@@ -465,6 +482,7 @@ class Execution:
         row = pending.call.row
         if row.kind in MUTATING:
             self._touched = pending.touched()
+            self._watch_mappings(task.actor, pending)
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}

@@ -91,6 +91,17 @@ class Pending:
     escape: str = ""
     changes: int = 0
 
+    def rewritten(self) -> set[str]:
+        """Return the inodes whose data the call may change."""
+        kind = self.call.row.kind
+        if kind is Kind.OPEN and not self.call.number("flags") & os.O_TRUNC:
+            return set()
+        if kind is not Kind.OPEN and kind not in _CHANGE_OF_DATA:
+            return set()
+        found = {file.target for name, file in self.files.items() if name != "infd"}
+        found.update(walk.target for walk in self.walks if walk.target)
+        return found
+
     def touched(self) -> set[str]:
         """Return the inodes that the call may change or change the entries of."""
         found = {file.target for file in self.files.values()}

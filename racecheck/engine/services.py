@@ -172,6 +172,9 @@ class Services:
             own = target is not None and target.actor is task.actor
             if number and not own:
                 self._refuse(task, silent, number, f"process {wanted}")
+            elif not own:
+                text = f"whether another process lives, asked by {task.actor.name}"
+                self._note(text, ordered=False)
             if target is None or (number and not own):
                 # An id that nobody has is that of a process that is gone.
                 refused = errno.ESRCH if target is None else errno.EPERM

@@ -75,6 +75,7 @@ class _Tally:
     fresh: bool = False
     given_up: int = 0
     tasks: bool = False
+    unordered: set[str] = field(default_factory=set)
     waits: bool = False
 
 
@@ -191,6 +192,7 @@ def _explore_one(
     tally.executions += 1
     tally.steps += len(trace.steps)
     tally.finished.update(end.actor for end in trace.ends if not end.crashed)
+    tally.unordered.update(trace.unordered)
     tally.tasks = tally.tasks or any(step.task for step in trace.steps)
     tally.waits = tally.waits or any(step.kind is Kind.WAKE for step in trace.steps)
     if look:
@@ -205,6 +207,10 @@ def _explore_one(
     if difference and reuse:
         raise _StateKeptError
     if difference:
+        tally.diverged = tally.diverged or difference
+    again_broken = _broken(again)
+    if not difference and any(name not in again_broken for name in new):
+        difference = "the same steps, but another verdict"
         tally.diverged = tally.diverged or difference
     for name in new:
         tally.findings[name] = _finding(
@@ -336,7 +342,8 @@ def _result(
         bounds["sampled"] = scheduler.sampled
         bounds["given_up"] = scheduler.blocked
         coverage = Coverage.CUT
-        if scheduler.finished and not (tally.tasks or tally.waits or tally.unknown):
+        left_out = tally.tasks or tally.waits or tally.unordered or tally.unknown
+        if scheduler.finished and not left_out:
             coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
@@ -350,6 +357,10 @@ def _result(
             *ASSUMPTIONS,
             *((ASSUMED_OF_TASKS,) if tally.tasks else ()),
             *((ASSUMED_OF_WAITS,) if tally.waits else ()),
+            *(
+                f"not every order was tried of {what}"
+                for what in sorted(tally.unordered)
+            ),
         ),
         bounds=bounds,
         scheduler=scheduler_name,

@@ -112,6 +112,7 @@ class Runner:
             reason=judged.reason,
             violations=self._judge.violations,
             uncontrolled=tuple(execution.uncontrolled),
+            unordered=tuple(execution.unordered),
             outputs=self._outputs() if outputs else {},
         )
 
@@ -121,7 +122,7 @@ class Runner:
         if execution.altered:
             # What is broken then may be so because a call was refused.
             return _Judged(Verdict.UNKNOWN, uncontrolled)
-        if execution.waiting:
+        if execution.waiting and not execution.uncontrolled:
             waiting = "; ".join(execution.waiting)
             return _Judged(Verdict.DEADLOCKED, f"waiting for ever: {waiting}")
         if verdict is Verdict.VIOLATED:

@@ -6,7 +6,7 @@ Every call that a machine has is in exactly one of seven places:
 - `SERVICES`: racecheck answers it itself, and it is no step;
 - `REFUSED`: it would leave racecheck's control, so it fails, and the verdict says so;
 - `WAITS`: it waits for another task or for time, and racecheck waits in its place;
-- `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files;
+- `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files or time;
 - `HARMLESS`: it touches neither files nor what racecheck virtualises.
 
 A call in none of them is one that racecheck does not know. `Table` has the same by the
@@ -352,8 +352,13 @@ REFUSED: dict[str, int] = {
 CARRIERS = _words("sendmsg sendmmsg recvmsg recvmmsg pidfd_getfd")
 """Calls that can hand a descriptor to another process."""
 
-WATCHERS = _words("inotify_init inotify_init1 inotify_add_watch inotify_rm_watch")
-"""Calls that have the kernel report what happens to files."""
+WATCHERS = _words(
+    """
+    inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
+    timer_create timer_settime timerfd_create timerfd_settime
+    """
+)
+"""Calls that have the kernel report what happens to files, or that real time passes."""
 
 WAITS = _words(
     """
@@ -374,8 +379,7 @@ SLEEPS = _words(
 CLOCKS = _words(
     """
     clock_getres times adjtimex clock_adjtime
-    timer_create timer_settime timer_gettime timer_getoverrun
-    timer_delete timerfd_create timerfd_settime timerfd_gettime sysinfo getrusage
+    timer_gettime timer_getoverrun timer_delete timerfd_gettime sysinfo getrusage
     """
 )
 """Calls that read a clock or set an alarm."""

@@ -33,6 +33,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why there is no verdict, or what else needs saying; else empty.
         violations: The invariants found false, at most one of each.
         uncontrolled: What was not controlled or not decoded, each by name.
+        unordered: What depended on the order of steps though it is no step.
         outputs: Standard output and error of each actor.
     """
 
@@ -47,4 +48,5 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     violations: tuple[Violation, ...] = ()
     uncontrolled: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
     outputs: dict[str, str] = {}

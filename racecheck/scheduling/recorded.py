@@ -84,9 +84,9 @@ class RecordedScheduler:
     def _follow(self, index: int, point: SchedulingPoint) -> Decision:
         """Return a recorded decision, without its fault where the call is another."""
         kind = self._kinds[index]
-        # A crash is a step of a kind of its own, which does not say what call it
-        # forestalled.
-        if kind not in (point.kind, Kind.CRASH):
+        # Crashes and stalls are steps of a kind of their own, which does not say what
+        # call they came before.
+        if kind not in (point.kind, Kind.CRASH, Kind.STALL):
             self._leave(index, self._recorded(index), f"{point.actor} {point.kind}")
             return Decision(point.actor)
         return self._schedule.decisions[index]

@@ -403,6 +403,26 @@ def test_an_executed_program_inherits_descriptors() -> None:
     assert (seen.files["kept"], seen.files["closed"]) == ("text\n", "")
 
 
+def test_a_child_inherits_descriptors_and_has_its_own_copies() -> None:
+    def one(box: Path) -> None:
+        descriptor = os.open(box / "new", os.O_WRONLY | os.O_CREAT, 0o644)
+        child = os.fork()
+        if child == 0:
+            os.write(descriptor, b"child ")
+            os.close(descriptor)
+            os._exit(0)
+        os.waitpid(child, 0)
+        os.write(descriptor, b"parent")
+
+    seen = run(scenario(one))
+
+    assert [(step.task, step.args["file"]) for step in seen.of("one", "write")] == [
+        (1, "new"),
+        (0, "new"),
+    ]
+    assert seen.files["new"] == "child parent"
+
+
 def test_a_shell_redirects_into_files_of_the_box() -> None:
     made = Scenario("objects")
     made.actor(
