@@ -1,0 +1,97 @@
+"""Guards that what the search cannot order is never called complete, nor passed."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from racecheck.api import Options, explore
+from racecheck.invariants import invariant, no_lost_writes
+from racecheck.model import Coverage, Verdict
+from racecheck.scenario import Budget, Scenario, stall
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from racecheck.model import History, View
+
+pytestmark = pytest.mark.processes
+FEW = Options(budget=Budget(executions=30))
+
+
+def test_a_file_that_is_mapped_by_one_and_written_by_another_gives_no_verdict() -> None:
+    made = Scenario("seen/mapped", invariants=[no_lost_writes()])
+    made.setup(lambda box: (box / "file").write_bytes(b"a" * 64) and None)
+
+    @made.reader
+    def look(box: Path) -> int:
+        with (box / "file").open("rb") as file:
+            view = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        first = view[0]
+        (box / "done").touch()
+        return first - view[0]
+
+    @made.writer
+    def write(box: Path) -> None:
+        with (box / "file").open("r+b") as file:
+            file.write(b"b")
+        (box / "done").exists()
+
+    result = explore(made, FEW)
+
+    assert result.verdict is Verdict.UNKNOWN
+    assert "has mapped what" in result.reason
+
+
+def test_asking_whether_another_process_lives_is_never_complete() -> None:
+    made = Scenario("seen/alive", invariants=[no_lost_writes()])
+
+    @made.writer(count=2)
+    def ask(box: Path) -> None:
+        (box / "file").touch()
+        for other in (1001, 1002):
+            try:
+                os.kill(other, 0)
+            except ProcessLookupError:
+                (box / "gone").touch()
+
+    result = explore(made, FEW)
+
+    assert result.verdict is Verdict.PASSED
+    assert result.coverage is not Coverage.COMPLETE
+    assert any("whether another process lives" in text for text in result.assumptions)
+
+
+def test_a_stall_is_confirmed_by_its_replay() -> None:
+    @invariant
+    def never_late(view: View, history: History) -> object:
+        del history
+        return not view.exists("late")
+
+    made = Scenario(
+        "seen/stall",
+        invariants=[never_late],
+        faults=[stall("slow", 3600, on="mkdir")],
+        expect={"never_late"},
+    )
+
+    @made.writer
+    def slow(box: Path) -> None:
+        (box / "made").mkdir()
+
+    @made.reader
+    def wait(box: Path) -> None:
+        import time  # noqa: PLC0415  only the actor needs it
+
+        time.sleep(60)
+        if not (box / "made").exists():
+            (box / "late").touch()
+
+    result = explore(made, FEW)
+
+    assert result.as_expected, result.reason
+    (finding,) = result.findings
+    assert finding.confirmed
