@@ -137,7 +137,7 @@ class _Clocked:
 
     def choose(
         self, enabled: Sequence[SchedulingPoint], current: str | None
-    ) -> Decision:
+    ) -> Decision | None:
         if self.begin is not None and not self.stamps:
             self.begin()
         self.stamps.append(perf_counter())
@@ -207,6 +207,7 @@ class Ours:
         seed = self._scheduler.start_execution()
         assert seed is not None
         trace = self._runner.run(self._scheduler, seed, reuse=reuse)
+        assert trace is not None
         assert trace.verdict == "passed", trace.reason
         # Each actor takes two more: its return and its exit.
         assert len(trace.steps) == self._calls + 2 * self._actors

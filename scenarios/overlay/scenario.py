@@ -37,7 +37,7 @@ def whole_config(data: bytes) -> str | None:
 
 def merged(value: object) -> str | None:
     """Judge the config that a server started with."""
-    return None if value == CONFIG | dict(YARN_OVERRIDES) else "not the merged config"
+    return None if value == {**CONFIG, **YARN_OVERRIDES} else "not the merged config"
 
 
 two_jobs = Scenario(

@@ -249,7 +249,9 @@ def events_of(steps: Sequence[Step]) -> list[Event]:
 def outcome(played: Played) -> str:
     """Return what came of an execution: returned values, what is left, who waits."""
     values = sorted(played.values.items())
-    return f"{values} {sorted(played.tree.items())} {sorted(played.waiting)}"
+    # Since which step the lock is held depends on the order of independent steps.
+    waiting = sorted(each.partition(", held by ")[0] for each in played.waiting)
+    return f"{values} {sorted(played.tree.items())} {waiting}"
 
 
 def differ(first: Played, second: Played) -> str:

@@ -133,7 +133,7 @@ def _program(generator: random.Random, maker: Maker, steps: int) -> Program:
         op = maker.operation()
         if op[0] in _LEFT_OUT:
             continue
-        if op[0] == "flock" and op[2] != "UN" and generator.random() < 0.25:
+        if op[0] == "flock" and op[2] != "UN" and generator.random() < 0.5:
             op = ("wait", *op[1:])
         open_already = _slots(program)
         needed = [slot for slot in _used(op) if slot not in open_already]

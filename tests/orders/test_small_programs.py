@@ -246,6 +246,14 @@ KNOWN = (
         *["open x WRONLY|APPEND 0; write 0 2; close 0"] * 3,
     ),
     case(
+        "two that wait for each other",
+        *(7, 2, "fill x a; fill y a"),
+        *(
+            f"open x RDWR 0; open y RDWR 1; wait {one} EX; wait {other} EX"
+            for one, other in ("01", "10")
+        ),
+    ),
+    case(
         "three that share a lock",
         *(1, 1, "fill x ''"),
         *["open x RDWR 0; wait 0 SH; close 0"] * 3,
