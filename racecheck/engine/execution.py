@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import re
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ from racecheck.engine.control import Control
 from racecheck.engine.endings import Endings
 from racecheck.engine.locks import Locks
 from racecheck.engine.looking import Look, footprint_of_end
+from racecheck.engine.notes import Notes
 from racecheck.engine.perform import Performer
 from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait, StallWait
@@ -42,16 +43,16 @@ from racecheck.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from racecheck.engine.machine import Machine
+    from racecheck.engine.observer import Observer
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
     from racecheck.engine.waits import Wait
     from racecheck.model import (
         FaultBound,
-        History,
         Program,
         Scheduler,
         SchedulingPoint,
@@ -65,28 +66,6 @@ _LOCKS: Final = frozenset({Kind.FLOCK, Kind.LOCK})
 _SECOND: Final = 1_000_000_000
 
 
-class Observer(Protocol):
-    """Somebody who looks on: told of each step while every actor stands still."""
-
-    def start(self, view: View, history: History | None) -> None:
-        """Look at the box before the first step; history if footprints are wanted."""
-        ...
-
-    def on_step(self, view: View, history: History, step: Step) -> Footprint:
-        """Look at what a step has done; return what that adds to its footprint."""
-        ...
-
-    def on_return(
-        self, view: View, history: History, operation: Operation
-    ) -> Footprint:
-        """Look at an operation that has ended; return as `on_step` does."""
-        ...
-
-    def on_end(self, view: View, history: History) -> None:
-        """Look at what is left when every actor has ended."""
-        ...
-
-
 class Execution:
     """One execution of a scenario's programs; used once.
 
@@ -95,10 +74,7 @@ class Execution:
     Attributes:
         steps: The steps so far.
         decisions: The decisions so far; one a step.
-        uncontrolled: What was not controlled or not decoded, each once.
-        unordered: What depends on the order of steps though it is no step, each once.
-        altered: Whether some of that was refused, so that what the actors did from
-            there on need not be what they do by themselves.
+        notes: What was not controlled, or not ordered.
         stuck: Why the execution was broken off, or empty.
         given_up: Whether the scheduler gave it up.
         waiting: Who was left waiting, and for what, when nobody could go on.
@@ -128,9 +104,7 @@ class Execution:
         """
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
-        self.uncontrolled: dict[str, None] = {}
-        self.unordered: dict[str, None] = {}
-        self.altered = False
+        self.notes = Notes()
         self.stuck = ""
         self.given_up = False
         self.waiting: tuple[str, ...] = ()
@@ -152,7 +126,7 @@ class Execution:
             self._names,
             self._clock,
             self._actors,
-            note=self._note,
+            note=self.notes.add,
             ended=self._endings.ended,
         )
         self._performer = Performer(
@@ -161,7 +135,11 @@ class Execution:
         self._unstarted = list(self._programs)
         self._told = 0
         self._touched: set[str] = set()
-        self._mapped: dict[str, set[str]] = {}
+
+    @property
+    def uncontrolled(self) -> Collection[str]:
+        """What was not controlled or not decoded, each once."""
+        return self.notes.uncontrolled
 
     @property
     def programs(self) -> Sequence[Program]:
@@ -328,24 +306,6 @@ class Execution:
             for operation in self.operations
         )
 
-    def _note(self, text: str, *, refused: bool = False, ordered: bool = True) -> None:
-        if not ordered:
-            self.unordered[text] = None
-            return
-        self.uncontrolled[text] = None
-        self.altered = self.altered or refused
-
-    def _watch_mappings(self, actor: Actor, pending: Pending) -> None:
-        """Take note of mapped files, and of those who write to what others see so."""
-        if pending.call.row.kind is Kind.MAP:
-            for file in pending.files.values():
-                self._mapped.setdefault(file.target, set()).add(actor.name)
-            return
-        for target in pending.rewritten() & self._mapped.keys():
-            for other in sorted(self._mapped[target] - {actor.name}):
-                text = f"{other} has mapped what {actor.name} changes: {target}"
-                self._note(text)
-
     # --- steps ------------------------------------------------------------------------
 
     def _step(
@@ -482,7 +442,7 @@ class Execution:
         row = pending.call.row
         if row.kind in MUTATING:
             self._touched = pending.touched()
-            self._watch_mappings(task.actor, pending)
+            self.notes.watch_mappings(task.actor, pending)
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}
@@ -498,7 +458,7 @@ class Execution:
             done = self._performer.perform(task, pending, fault)
             result, outputs = done.result, done.outputs
             if task.ended:
-                self._note(f"{task.lane} died inside {row.name}")
+                self.notes.add(f"{task.lane} died inside {row.name}")
             elif done.blocked:
                 result = self._lost_lock(task, pending, result)
             elif row.kind in _LOCKS and not fault and result >= 0:
@@ -506,7 +466,7 @@ class Execution:
             elif done.asleep:
                 # Somebody else may have to do something first, which nobody can know.
                 self.stuck = f"{task.lane} waits in {row.name}"
-                self._note(self.stuck, refused=True)
+                self.notes.add(self.stuck, refused=True)
                 task.actor.kill()
                 self._control.wait_for_end(task.actor)
             elif fault is not None and fault.kind is FaultKind.TEAR:

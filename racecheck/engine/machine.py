@@ -19,8 +19,8 @@ from racecheck.footprint import Resolver
 from racecheck.kernel.memory import Memory
 from racecheck.kernel.probe import probe
 from racecheck.kernel.registers import registers
-from racecheck.kernel.rows import table
 from racecheck.kernel.seccomp import Filter
+from racecheck.kernel.table import table
 from racecheck.kernel.vdso import VDSO
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from racecheck.engine.zygote import Zygote
     from racecheck.kernel.registers import Registers
-    from racecheck.kernel.rows import Table
+    from racecheck.kernel.table import Table
     from racecheck.kernel.vdso import VDSO
 
 _RESTART: Final = 513

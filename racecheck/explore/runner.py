@@ -111,23 +111,23 @@ class Runner:
             verdict=judged.verdict,
             reason=judged.reason,
             violations=self._judge.violations,
-            uncontrolled=tuple(execution.uncontrolled),
-            unordered=tuple(execution.unordered),
+            uncontrolled=tuple(execution.notes.uncontrolled),
+            unordered=tuple(execution.notes.unordered),
             outputs=self._outputs() if outputs else {},
         )
 
     def _verdict(self, execution: Execution) -> _Judged:
         verdict, reason = self._judge.verdict()
-        uncontrolled = f"uncontrolled: {'; '.join(execution.uncontrolled)}"
-        if execution.altered:
+        uncontrolled = f"uncontrolled: {'; '.join(execution.notes.uncontrolled)}"
+        if execution.notes.altered:
             # What is broken then may be so because a call was refused.
             return _Judged(Verdict.UNKNOWN, uncontrolled)
-        if execution.waiting and not execution.uncontrolled:
+        if execution.waiting and not execution.notes.uncontrolled:
             waiting = "; ".join(execution.waiting)
             return _Judged(Verdict.DEADLOCKED, f"waiting for ever: {waiting}")
         if verdict is Verdict.VIOLATED:
             return _Judged(verdict, execution.stuck or reason)
-        if execution.uncontrolled:
+        if execution.notes.uncontrolled:
             return _Judged(Verdict.UNKNOWN, uncontrolled)
         if execution.stuck:
             return _Judged(Verdict.UNKNOWN, f"stuck: {execution.stuck}")

@@ -9,8 +9,8 @@ Every call that a machine has is in exactly one of seven places:
 - `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files or time;
 - `HARMLESS`: it touches neither files nor what racecheck virtualises.
 
-A call in none of them is one that racecheck does not know. `Table` has the same by the
-call numbers of one machine.
+A call in none of them is one that racecheck does not know. `racecheck.kernel.table` has
+the same by the call numbers of one machine.
 """
 
 from __future__ import annotations
@@ -18,17 +18,13 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from racecheck.kernel.numbers import names, numbers
 from racecheck.kernel.seccomp import Condition
 from racecheck.model.kind import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-T = TypeVar("T")
+    from collections.abc import Sequence
 
 # Conditions compare the low 32 bits: that is all the kernel takes of these arguments.
 _WORD = 0xFFFFFFFF
@@ -449,78 +445,3 @@ def stops(name: str) -> Condition | None:
     """Return with which arguments a call of `ROWS` has to stop; None means always."""
     quiet = QUIET.get(name)
     return quiet and Condition(quiet.argument, quiet.values, negate=not quiet.negate)
-
-
-class Table:
-    """The same by call number, for one machine; calls it lacks are left out.
-
-    Attributes:
-        machine: Name of the machine.
-        stops: With which arguments each call that is a step has to stop.
-        services: Calls that racecheck serves.
-        refused: Error with which each refused call fails.
-        carriers: Numbers of `CARRIERS`.
-        watchers: Numbers of `WATCHERS`.
-        waits: Numbers of `WAITS`.
-        harmless: Numbers of `HARMLESS`.
-    """
-
-    def __init__(self, machine: str | None = None) -> None:
-        self._numbers = numbers(machine)
-        self._names = names(machine)
-        self._rows: dict[int, tuple[Row, ...]] = {}
-        for row in ROWS:
-            if (number := self._numbers.get(row.name)) is not None:
-                self._rows[number] = (*self._rows.get(number, ()), row)
-        self._single = {
-            number: rows[0]
-            for number, rows in self._rows.items()
-            if rows[0].when is None
-        }
-        self.stops = {
-            number: stops(rows[0].name) for number, rows in self._rows.items()
-        }
-        self.services = self._by_number({row.name: row for row in SERVICES})
-        self.refused = self._by_number(REFUSED)
-        self.carriers = self._present(CARRIERS)
-        self.watchers = self._present(WATCHERS)
-        self.waits = self._present(WAITS)
-        self.harmless = self._present(HARMLESS)
-
-    def find(self, number: int, raw: Sequence[int]) -> Row | None:
-        """Return the row for a call with these arguments.
-
-        None means that there is none: the call is no step, or it has a command that
-        racecheck does not know.
-        """
-        row = self._single.get(number)
-        if row is not None:
-            return row
-        for row in self._rows.get(number, ()):
-            if row.applies(raw):
-                return row
-        return None
-
-    def number(self, name: str) -> int:
-        """Return the number of a call that every machine has."""
-        return self._numbers[name]
-
-    def name(self, number: int) -> str:
-        """Return the name of a call, or `call 999` if it has none here."""
-        return self._names.get(number, f"call {number}")
-
-    def _by_number(self, calls: Mapping[str, T]) -> dict[int, T]:
-        return {
-            self._numbers[name]: what
-            for name, what in calls.items()
-            if name in self._numbers
-        }
-
-    def _present(self, calls: Iterable[str]) -> frozenset[int]:
-        return frozenset(self._numbers[name] for name in calls if name in self._numbers)
-
-
-@cache
-def table(machine: str | None = None) -> Table:
-    """Return the table of a machine, by default of the one that this runs on."""
-    return Table(machine)

@@ -23,7 +23,8 @@ from racecheck.kernel.call import Call, transfer
 from racecheck.kernel.decode import decode
 from racecheck.kernel.numbers import MACHINES, numbers
 from racecheck.kernel.outputs import outputs
-from racecheck.kernel.rows import ROWS, table
+from racecheck.kernel.rows import ROWS
+from racecheck.kernel.table import table
 from racecheck.model.kind import Kind
 from racecheck.model.step import Buffer, Value, show_result
 from tests.kernel.tracer import stops

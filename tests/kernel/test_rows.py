@@ -11,8 +11,9 @@ import pytest
 from racecheck.errors import CannotRunError
 from racecheck.kernel import rows
 from racecheck.kernel.numbers import MACHINES, names, numbers
-from racecheck.kernel.rows import QUIET, ROWS, Service, stops, table
+from racecheck.kernel.rows import QUIET, ROWS, Service, stops
 from racecheck.kernel.seccomp import Condition
+from racecheck.kernel.table import table
 from racecheck.model.kind import Kind
 
 _PARTS = {
