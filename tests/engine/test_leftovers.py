@@ -107,13 +107,26 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Start an exploration that goes on until it is ended."""
-    return subprocess.Popen(
-        [sys.executable, HARNESS, "explore", *ENDLESSLY],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    # What is started in the background, or with nohup, ignores these, and so would
+    # whatever it starts.
+    ignored = [
+        number
+        for number in (signal.SIGINT, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_IGN
+    ]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        return subprocess.Popen(
+            [sys.executable, HARNESS, "explore", *ENDLESSLY],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def workers(harness: subprocess.Popen[bytes]) -> list[psutil.Process]:
