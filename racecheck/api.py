@@ -123,6 +123,7 @@ def _task(
         max_seconds=budget.seconds,
         scheduler=options.scheduler,
         fresh=options.fresh,
+        shrink=options.shrink,
         workdir=str(options.workdir.resolve()) if options.workdir else "",
         token=token,
     )

@@ -6,23 +6,20 @@ people call.
 
 from __future__ import annotations
 
-import itertools
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import ReplayDivergedError
-from racecheck.footprint import conflicts
+from racecheck.explore.findings import StateKeptError, look_into, repeat
+from racecheck.explore.traces import actors_depend, broken
 from racecheck.model import (
     Coverage,
     Finding,
     Kind,
     Progress,
     ScenarioResult,
-    Trace,
     Verdict,
-    context_switches,
-    show_result,
 )
 from racecheck.scenario.checks import DEADLOCK
 from racecheck.scheduling import (
@@ -30,15 +27,13 @@ from racecheck.scheduling import (
     ExhaustiveScheduler,
     PlannedFaultsScheduler,
     RandomFaultsScheduler,
-    RecordedScheduler,
 )
-from racecheck.storage import Token, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from racecheck.explore.runner import Runner
-    from racecheck.model import Scheduler, Step
+    from racecheck.model import Scheduler
     from racecheck.scenario import Budget
 
 ASSUMPTIONS: Final = (
@@ -73,6 +68,7 @@ class _Tally:
     finished: set[str] = field(default_factory=set)
     findings: dict[str, Finding] = field(default_factory=dict)
     fresh: bool = False
+    shrink: bool = True
     given_up: int = 0
     tasks: bool = False
     unordered: set[str] = field(default_factory=set)
@@ -83,10 +79,6 @@ class _TooCoarseError(Exception):
     """Somebody had more than his share of a bound, so that its number counts."""
 
 
-class _StateKeptError(Exception):
-    """The subject keeps state in its process, so that no process may be used twice."""
-
-
 def explore(
     runner: Runner,
     *,
@@ -94,6 +86,7 @@ def explore(
     budget: Budget,
     scheduler_name: str,
     fresh: bool = False,
+    shrink: bool = True,
     on_progress: Callable[[Progress], None],
 ) -> ScenarioResult:
     """Sample executions until every expected invariant is broken or the budget ends.
@@ -104,13 +97,15 @@ def explore(
         budget: When to stop.
         scheduler_name: One of `SCHEDULERS`.
         fresh: Whether each execution starts all its processes anew.
+        shrink: Whether what is found is made simpler. That takes executions which do
+            not count.
         on_progress: Called a few times a second.
     """
     options = (seed, budget, scheduler_name, on_progress)
     while True:
         try:
-            return _explore(runner, *options, fresh=fresh)
-        except _StateKeptError:
+            return _explore(runner, *options, fresh=fresh, shrink=shrink)
+        except StateKeptError:
             fresh = True
         except _TooCoarseError:
             runner.watch.is_exact = True
@@ -124,6 +119,7 @@ def _explore(
     on_progress: Callable[[Progress], None],
     *,
     fresh: bool,
+    shrink: bool,
 ) -> ScenarioResult:
     scenario = runner.scenario
     scheduler = SCHEDULERS[scheduler_name](seed)
@@ -131,7 +127,7 @@ def _explore(
         # The search goes through the allowed faults by itself.
         scheduler = RandomFaultsScheduler(scheduler)
     planned = PlannedFaultsScheduler(scheduler, scenario.faults)
-    tally = _Tally(fresh=fresh)
+    tally = _Tally(fresh=fresh, shrink=shrink)
     started = told = time.monotonic()
     while not _is_answered(tally, scenario.expect):
         now = time.monotonic()
@@ -187,8 +183,8 @@ def _explore_one(
     if trace is None:
         tally.given_up += 1
         return
-    if both and not tally.fresh and _again(runner, trace, reuse=True)[1]:
-        raise _StateKeptError
+    if both and not tally.fresh and repeat(runner, trace, reuse=True)[1]:
+        raise StateKeptError
     tally.executions += 1
     tally.steps += len(trace.steps)
     tally.finished.update(end.actor for end in trace.ends if not end.crashed)
@@ -200,22 +196,19 @@ def _explore_one(
         tally.dependent = actors_depend(trace.steps)
     if trace.verdict is Verdict.UNKNOWN:
         tally.unknown[trace.reason] = tally.unknown.get(trace.reason, 0) + 1
-    new = [name for name in _broken(trace) if name not in tally.findings]
-    if not new:
+    if all(name in tally.findings for name in broken(trace)):
         return
-    again, difference = confirm(runner, trace)
-    if difference and reuse:
-        raise _StateKeptError
-    if difference:
-        tally.diverged = tally.diverged or difference
-    again_broken = _broken(again)
-    if not difference and any(name not in again_broken for name in new):
-        difference = "the same steps, but another verdict"
-        tally.diverged = tally.diverged or difference
-    for name in new:
-        tally.findings[name] = _finding(
-            name, again if not difference else trace, tally.executions, not difference
-        )
+    findings, difference = look_into(
+        runner,
+        trace,
+        known=tally.findings,
+        execution=tally.executions,
+        reused=reuse,
+        fresh=tally.fresh,
+        shrink=tally.shrink,
+    )
+    tally.findings.update((finding.invariant, finding) for finding in findings)
+    tally.diverged = tally.diverged or difference
 
 
 def _is_answered(tally: _Tally, expect: frozenset[str]) -> bool:
@@ -225,89 +218,6 @@ def _is_answered(tally: _Tally, expect: frozenset[str]) -> bool:
     if sum(tally.unknown.values()) >= _MOST_UNKNOWN:
         return True
     return bool(expect) and found == expect
-
-
-def actors_depend(steps: Sequence[Step]) -> bool:
-    """Say whether two steps of different actors depend on each other.
-
-    The end of a process touches nothing by itself, and neither does a return.
-    """
-    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
-    return any(
-        one.actor != other.actor and conflicts(one.footprint, other.footprint)
-        for one, other in itertools.combinations(real, 2)
-    )
-
-
-def confirm(runner: Runner, trace: Trace) -> tuple[Trace, str]:
-    """Run an execution again from its decisions.
-
-    Returns:
-        The second execution, with footprints and outputs, and the first difference
-        between the two, or an empty string.
-    """
-    return _again(runner, trace, reuse=False)
-
-
-def _again(runner: Runner, trace: Trace, *, reuse: bool) -> tuple[Trace, str]:
-    recorded = RecordedScheduler(trace.schedule, [step.kind for step in trace.steps])
-    seed = recorded.start_execution()
-    assert seed is not None  # noqa: S101  it has one execution
-    again = runner.run(
-        recorded, seed, footprints=not reuse, outputs=not reuse, reuse=reuse
-    )
-    assert again is not None  # noqa: S101  a recording is never given up
-    return again, first_difference(trace.steps, again.steps)
-
-
-def first_difference(recorded: Sequence[Step], found: Sequence[Step]) -> str:
-    """Return where two executions part, as a line, or an empty string."""
-    for one, other in zip(recorded, found, strict=False):
-        if not one.same_call(other):
-            return (
-                f"step {one.index}: recorded {one.actor} {_detailed(one, other)}, "
-                f"but found {other.actor} {_detailed(other, one)}"
-            )
-    if len(recorded) != len(found):
-        longer = recorded if len(recorded) > len(found) else found
-        where = min(len(recorded), len(found))
-        return f"step {where}: only one of two executions has {longer[where]}"
-    return ""
-
-
-def _detailed(step: Step, other: Step) -> str:
-    """Return a step as a line, with its outputs where those are what differs."""
-    if str(step) != str(other) or step.actor != other.actor:
-        return str(step)
-    return f"{step.call} = {show_result(step.result)} {step.args} {step.outputs}"
-
-
-def _broken(trace: Trace) -> list[str]:
-    if trace.verdict is Verdict.VIOLATED:
-        return [violation.invariant for violation in trace.violations]
-    if trace.verdict is not Verdict.DEADLOCKED:
-        # What is broken after a call was refused may be so because of that.
-        return []
-    # What is missing at the end is missing because nobody could go on.
-    found = [each.invariant for each in trace.violations if each.step is not None]
-    return [*found, DEADLOCK]
-
-
-def _finding(name: str, trace: Trace, execution: int, confirmed: bool) -> Finding:  # noqa: FBT001
-    message = trace.reason
-    for violation in trace.violations:
-        if violation.invariant == name:
-            message = violation.message
-    return Finding(
-        invariant=name,
-        message=message,
-        token=encode(Token.of(trace)),
-        steps=len(trace.steps),
-        context_switches=context_switches([step.actor for step in trace.steps]),
-        confirmed=confirmed,
-        execution=execution,
-        trace=trace,
-    )
 
 
 def _result(

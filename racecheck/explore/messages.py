@@ -26,6 +26,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         scheduler: Name of the scheduler.
         workdir: Folder for the box, or empty for the default.
         fresh: Whether each execution starts all its processes anew.
+        shrink: Whether what is found is made simpler before it is told.
         token: The execution to replay; empty to explore.
     """
 
@@ -38,6 +39,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     scheduler: str = ""
     workdir: str = ""
     fresh: bool = False
+    shrink: bool = True
     token: str = ""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_BUDGET", "SCHEDULERS", "Budget", "Options", "ReplayResult"]
 
-SCHEDULERS = ("dpor", "mixed", "random", "pct")
+SCHEDULERS = ("dpor", "mixed", "pct", "pos", "random")
 """Names of the schedulers that an exploration can use."""
 
 DEFAULT_BUDGET = Budget(executions=1000)
@@ -34,6 +34,7 @@ class Options:
         scheduler: Name of the scheduler, one of `SCHEDULERS`.
         workdir: Folder for the boxes, or None for the default.
         fresh: Whether each execution starts all its processes anew.
+        shrink: Whether what is found is made simpler before it is told.
         stop_first: Whether to stop at the first scenario that does not do what it is
             expected to.
         quick: Whether a tenth of each budget is enough.
@@ -45,6 +46,7 @@ class Options:
     scheduler: str = "dpor"
     workdir: Path | None = None
     fresh: bool = False
+    shrink: bool = True
     stop_first: bool = False
     quick: bool = False
 

@@ -82,6 +82,7 @@ def _serve(task: Task, answer: object) -> None:
             budget=Budget(seconds=task.max_seconds, executions=task.max_executions),
             scheduler_name=task.scheduler,
             fresh=task.fresh,
+            shrink=task.shrink,
             on_progress=lambda progress: answer(Advanced(progress)),
         )
     answer(Explored(result))

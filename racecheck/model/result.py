@@ -17,6 +17,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         token: The execution in a form that `racecheck replay` takes.
         steps: Steps of the execution.
         context_switches: Places where another actor went on.
+        found_steps: Steps of the execution as it was found, before it was shrunk.
+        found_context_switches: Its context switches.
         confirmed: Whether a second execution from the token gave the same steps.
         execution: Which execution found it, from 1.
         trace: The execution itself.
@@ -27,6 +29,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     steps: int
     context_switches: int
+    found_steps: int = 0
+    found_context_switches: int = 0
     confirmed: bool
     execution: int
     trace: Trace

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from racecheck.scheduling.alternating import AlternatingScheduler
 from racecheck.scheduling.dpor import DPORScheduler
+from racecheck.scheduling.drawn import DrawnScheduler
 from racecheck.scheduling.exhaustive import ExhaustiveScheduler
+from racecheck.scheduling.mixed import mixed_scheduler
 from racecheck.scheduling.pct import PCTScheduler
 from racecheck.scheduling.planned_faults import PlannedFaultsScheduler
+from racecheck.scheduling.pos import POSScheduler
 from racecheck.scheduling.random_faults import RandomFaultsScheduler
 from racecheck.scheduling.random_walk import RandomWalkScheduler
 from racecheck.scheduling.recorded import RecordedScheduler
@@ -26,8 +29,10 @@ __all__ = [
     "SCHEDULERS",
     "AlternatingScheduler",
     "DPORScheduler",
+    "DrawnScheduler",
     "ExhaustiveScheduler",
     "PCTScheduler",
+    "POSScheduler",
     "PlannedFaultsScheduler",
     "RandomFaultsScheduler",
     "RandomWalkScheduler",
@@ -51,20 +56,11 @@ class SchedulerFactory(Protocol):
         ...
 
 
-def mixed_scheduler(seed: int, *, first: int = 0, stride: int = 1) -> Scheduler:
-    """Make a scheduler that takes samples: a random walk and PCT in turn."""
-    return AlternatingScheduler(
-        [
-            RandomWalkScheduler(seed, first=first, stride=stride),
-            PCTScheduler(seed, first=first, stride=stride),
-        ]
-    )
-
-
 SCHEDULERS: Mapping[str, SchedulerFactory] = {
     "dpor": ExhaustiveScheduler,
     "mixed": mixed_scheduler,
     "pct": PCTScheduler,
+    "pos": POSScheduler,
     "random": RandomWalkScheduler,
 }
 """The schedulers that explore, by the names that people choose them by."""

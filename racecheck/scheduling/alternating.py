@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class AlternatingScheduler:
     """Give each execution to the next of several schedulers.
 
-    They find different things: a walk switches often, priorities seldom. One that has
-    nothing left to try drops out, and the others carry on.
+    They find different things: one switches often, another seldom. One that has nothing
+    left to try drops out, and the others carry on.
     """
 
     def __init__(self, schedulers: Sequence[Scheduler]) -> None:
@@ -23,6 +23,11 @@ class AlternatingScheduler:
             raise ValueError("there is no scheduler to take a turn")
         self._waiting = list(schedulers)
         self._active = schedulers[0]
+
+    @property
+    def needs_footprints(self) -> bool:
+        """Whether the steps of the present execution need footprints."""
+        return bool(getattr(self._active, "needs_footprints", False))
 
     def start_execution(self) -> int | None:
         """Begin an execution of the next scheduler that has one left."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from racecheck.scheduling.alternating import AlternatingScheduler
 from racecheck.scheduling.dpor import DPORScheduler
-from racecheck.scheduling.pct import PCTScheduler
+from racecheck.scheduling.mixed import mixed_scheduler
 from racecheck.scheduling.random_faults import RandomFaultsScheduler
-from racecheck.scheduling.random_walk import RandomWalkScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +39,7 @@ class ExhaustiveScheduler:
         self.sampled = 0
         self._search = DPORScheduler(seed)
         self._samples = RandomFaultsScheduler(
-            AlternatingScheduler(
-                [
-                    RandomWalkScheduler(seed, first=first, stride=stride),
-                    PCTScheduler(seed, first=first, stride=stride),
-                ]
-            )
+            mixed_scheduler(seed, first=first, stride=stride)
         )
         self._active: Scheduler = self._search
 
@@ -63,7 +56,7 @@ class ExhaustiveScheduler:
     @property
     def needs_footprints(self) -> bool:
         """Whether the steps of the present execution need footprints."""
-        return self._active is self._search
+        return self._active is self._search or self._samples.needs_footprints
 
     def start_execution(self) -> int | None:
         """Begin an execution of the search, or a sample."""

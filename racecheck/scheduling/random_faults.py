@@ -23,6 +23,11 @@ class RandomFaultsScheduler:
         self._scheduler = scheduler
         self._random = random.Random(0)
 
+    @property
+    def needs_footprints(self) -> bool:
+        """Whether the wrapped scheduler wants footprints."""
+        return bool(getattr(self._scheduler, "needs_footprints", False))
+
     def start_execution(self) -> int | None:
         """Begin the wrapped scheduler's next execution."""
         seed = self._scheduler.start_execution()

@@ -1,0 +1,61 @@
+"""What is asked of executions: what they break, whether actors meet, where two part."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from racecheck.footprint import conflicts
+from racecheck.model import Kind, Verdict, show_result
+from racecheck.scenario.checks import DEADLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.model import Step, Trace
+
+
+def broken(trace: Trace) -> list[str]:
+    """Return the names of the invariants that an execution breaks, and `deadlock`."""
+    if trace.verdict is Verdict.VIOLATED:
+        return [violation.invariant for violation in trace.violations]
+    if trace.verdict is not Verdict.DEADLOCKED:
+        # What is broken after a call was refused may be so because of that.
+        return []
+    # What is missing at the end is missing because nobody could go on.
+    found = [each.invariant for each in trace.violations if each.step is not None]
+    return [*found, DEADLOCK]
+
+
+def actors_depend(steps: Sequence[Step]) -> bool:
+    """Say whether two steps of different actors depend on each other.
+
+    The end of a process touches nothing by itself, and neither does a return.
+    """
+    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
+    return any(
+        one.actor != other.actor and conflicts(one.footprint, other.footprint)
+        for one, other in itertools.combinations(real, 2)
+    )
+
+
+def first_difference(recorded: Sequence[Step], found: Sequence[Step]) -> str:
+    """Return where two executions part, as a line, or an empty string."""
+    for one, other in zip(recorded, found, strict=False):
+        if not one.same_call(other):
+            return (
+                f"step {one.index}: recorded {one.actor} {_detailed(one, other)}, "
+                f"but found {other.actor} {_detailed(other, one)}"
+            )
+    if len(recorded) != len(found):
+        longer = recorded if len(recorded) > len(found) else found
+        where = min(len(recorded), len(found))
+        return f"step {where}: only one of two executions has {longer[where]}"
+    return ""
+
+
+def _detailed(step: Step, other: Step) -> str:
+    """Return a step as a line, with its outputs where those are what differs."""
+    if str(step) != str(other) or step.actor != other.actor:
+        return str(step)
+    return f"{step.call} = {show_result(step.result)} {step.args} {step.outputs}"
