@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import CannotRunError, EngineError, RacecheckError, ScenarioError
 from racecheck.explore.client import Pool
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from racecheck.scenario import Loaded, Scenario
 
 __all__ = ["Options", "ReplayResult", "explore", "explore_all", "replay"]
+
+_TOKEN_SIZE: Final = 1024
 
 
 def explore(scenario: Scenario, options: Options | None = None) -> ScenarioResult:
@@ -125,7 +127,10 @@ def _task(
         fresh=options.fresh,
         shrink=options.shrink,
         workdir=str(options.workdir.resolve()) if options.workdir else "",
-        token=token,
+        # Blanks in it mean nothing, but its size does: actors are forked from memory
+        # that has it in it. Python keeps what is as large as this apart from small
+        # objects, so that those of actors lie where they lay, whatever the token.
+        token=token and token.ljust(_TOKEN_SIZE),
     )
 
 

@@ -1,1 +1,1 @@
-"""To be described."""
+"""All that knows Linux: ptrace, seccomp, the call table, memory, the clock page."""
