@@ -147,8 +147,8 @@ RACES = (
         "no_unexpected_errors",
         3,
         (
-            "save-2 openat | save-1 unlink | name 'file.tmp' in .",
-            "save-1 unlink | save-2 rename | name 'file.tmp' in .",
+            "save-1 openat | save-2 openat | name 'file.tmp' in .",
+            "save-2 unlink | save-1 rename | name 'file.tmp' in .",
         ),
     ),
     Race(
