@@ -39,6 +39,8 @@ def main(connection: socket.socket) -> None:
     """Serve one task and end."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What `setup` makes would have the modes of the caller's, and a replay others.
+    os.umask(0o022)
     parent = os.getppid()
     task = receive_task(connection)
     if task is None or parent == 1:
