@@ -94,22 +94,24 @@ class Template:
         self._registers = registers
         self.pid = zygote.fork(index)
         ptrace.seize(self.pid)
+        zygote.let_go()
+        self._reach(ptrace.EVENT_SECCOMP)
         if vdso is not None:
-            # Before it runs: what it reads of the clock first is where it starts.
+            # It stands at a call, and in none of the functions: before that it ran, or
+            # was about to wait to be let go, and may have been asking for the time.
             memory = Memory(self.pid)
             vdso.patch(memory)
             clock = Clock()
             vdso.set_clock(memory, clock.realtime_ns, clock.monotonic_ns)
             memory.close()
-        zygote.let_go()
         while True:
-            self._reach(ptrace.EVENT_SECCOMP)
             _, self._number, self._raw = ptrace.entry(self.pid)
             silent = table.services.get(self._number)
             if silent is not None and silent.service is Service.SPAWN:
                 break
             # The last it does for itself, such as what was registered for forks.
             ptrace.resume(self.pid)
+            self._reach(ptrace.EVENT_SECCOMP)
 
     def fork(self) -> int:
         """Make an actor's process; return its id. It stands at its birth, traced.
