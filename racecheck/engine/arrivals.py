@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from racecheck.engine.machine import Machine
     from racecheck.engine.pending import Pending
     from racecheck.engine.services import Services
-    from racecheck.engine.task import Task
+    from racecheck.engine.task import Process, Task
     from racecheck.footprint import Names
     from racecheck.kernel.call import Call
     from racecheck.kernel.rows import Row
@@ -170,7 +170,8 @@ class Arrivals:
         if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
             self._services.read_random(task, raw)
             return False
-        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+        if not (pipe or (not stat.S_IFMT(mode) and _is_counter(process, descriptor))):
             return False
         events = select.POLLIN if kind is Kind.READ else select.POLLOUT
         if can_transfer(process, descriptor, events):
@@ -254,6 +255,12 @@ class Arrivals:
         attempt.enter_again(task.number)
         task.wait = TryWait(name, ends, attempt)
         return True
+
+
+def _is_counter(process: Process, descriptor: int) -> bool:
+    """Say whether a descriptor is one that is read to wait for something to count."""
+    found = os.readlink(f"/proc/{process.pid}/fd/{descriptor}")
+    return found in ("anon_inode:[timerfd]", "anon_inode:[eventfd]")
 
 
 def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:

@@ -86,9 +86,14 @@ class Control:
         self._early: dict[int, int] = {}
         self._ids = Ids()
         self._futexes = Futexes(machine.registers, note)
-        self.signals = Signals(self, machine, clock, actors)
+        self.signals = Signals(self, machine, clock, actors, self._ids)
         services = Services(
-            machine.registers, actors, self._ids, note, self.signals.send
+            machine.registers,
+            actors,
+            self._ids,
+            note,
+            self.signals.send,
+            self.signals.alarms,
         )
         self._arrivals = Arrivals(
             self,

@@ -66,7 +66,7 @@ def is_clean(actor: Actor, folder: str) -> bool:
     process = actor.process
     if len(actor.tasks) > 1 or process.descriptors.numbers():
         return False
-    if process.alarm_ns is not None:
+    if any(alarm.at_ns is not None for alarm in process.alarms.values()):
         return False
     try:
         return (

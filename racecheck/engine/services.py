@@ -12,12 +12,12 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
-from racecheck.kernel.deadlines import deadline, interval
 from racecheck.kernel.rows import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from racecheck.engine.alarms import Alarms
     from racecheck.engine.task import Actor, Process, Task
     from racecheck.engine.tries import Ids
     from racecheck.kernel.registers import Registers
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _PARENT: Final = 1
 _LARGEST_RANDOM: Final = 1 << 20
 _SECOND: Final = 1_000_000_000
-_ITIMER_REAL: Final = 0
 _UNIX: Final = struct.pack("=H", socket.AF_UNIX)
 
-# struct timespec, struct timeval and struct itimerval of 64-bit machines.
+# struct timespec and struct timeval, and struct tms, of 64-bit machines.
 _PAIR = struct.Struct("=qq")
-_INTERVAL = struct.Struct("=qqqq")
+_TIMES = struct.Struct("=4q")
+_TICK_NS: Final = 10_000_000
 
 
 class Services:
@@ -44,12 +44,14 @@ class Services:
         ids: Ids,
         note: Callable[..., None],
         send: Callable[[Process, int], None],
+        alarms: Alarms,
     ) -> None:
         self._registers = registers
         self._actors = actors
         self._ids = ids
         self._note = note
         self._send = send
+        self._alarms = alarms
 
     def serve(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         """Answer a call at its entry stop, or prepare it for the kernel's answer."""
@@ -67,7 +69,7 @@ class Services:
         elif service is Service.CLOCK:
             self._time(task, silent, raw)
         elif service is Service.ALARM:
-            self._alarm(task, silent, raw)
+            self._alarms.serve(task, silent, raw)
         elif service is Service.BIND:
             self._bind(task, raw)
         else:
@@ -112,38 +114,15 @@ class Services:
             now = clock.realtime_ns
             pair = _PAIR.pack(now // _SECOND, now % _SECOND // 1000)
             self._give(task, raw[0], pair, 0)
+        elif silent.name == "times":
+            # Processor time is real; what it returns is the time since some start.
+            spent = _TIMES.pack(*_processor_times(task.process.pid))
+            self._give(task, raw[0], spent, clock.monotonic_ns // _TICK_NS)
         else:
             shown = clock.read(raw[0] & 0xFFFFFFFF)
             if shown is not None:
                 pair = _PAIR.pack(shown // _SECOND, shown % _SECOND)
                 self._give(task, raw[1], pair, 0)
-
-    def _alarm(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
-        process = task.process
-        now = task.actor.clock.monotonic_ns
-        left = max(process.alarm_ns - now, 1) if process.alarm_ns is not None else 0
-        if silent.name == "alarm":
-            seconds = raw[0] & 0xFFFFFFFF
-            process.alarm_ns = now + seconds * _SECOND if seconds else None
-            process.alarm_every_ns = 0
-            self._registers.skip(task.tid, -(-left // _SECOND))
-            return
-        if raw[0] & 0xFFFFFFFF != _ITIMER_REAL:
-            # The others count processor time, which is real.
-            return
-        old = _INTERVAL.pack(*_split(process.alarm_every_ns), *_split(left))
-        if silent.name == "getitimer":
-            self._give(task, raw[1], old, 0)
-            return
-        memory = task.process.memory
-        try:
-            first = deadline(silent.name, raw, memory, task.actor.clock)
-            every = interval(silent.name, raw, memory)
-        except OSError as error:
-            self._registers.skip(task.tid, -(error.errno or errno.EINVAL))
-            return
-        process.alarm_ns, process.alarm_every_ns = first, every
-        self._give(task, raw[2], old, 0)
 
     # --- signals ----------------------------------------------------------------------
 
@@ -230,8 +209,11 @@ class Services:
         return raw[silent.args.index("signal")] & 0xFFFFFFFF
 
 
-def _split(nanoseconds: int) -> tuple[int, int]:
-    return nanoseconds // _SECOND, nanoseconds % _SECOND // 1000
+def _processor_times(pid: int) -> list[int]:
+    """Return what a process and its children have used, in ticks; see times(2)."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    return [int(field) for field in fields[11:15]]
 
 
 def _signal_name(number: int) -> str:

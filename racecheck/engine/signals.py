@@ -7,6 +7,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.alarms import Alarms
 from racecheck.engine.waits import (
     Interrupted,
     KernelWait,
@@ -19,10 +20,12 @@ from racecheck.kernel import ptrace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from racecheck.engine.alarms import Alarm
     from racecheck.engine.clock import Clock
     from racecheck.engine.control import Control
     from racecheck.engine.machine import Machine
     from racecheck.engine.task import Actor, Process, Task
+    from racecheck.engine.tries import Ids
 
 _QUIET: Final = sum(
     1 << number - 1
@@ -32,7 +35,11 @@ _QUIET: Final = sum(
 
 
 class Signals:
-    """Moves the clock of one execution, and sends its signals."""
+    """Moves the clock of one execution, and sends its signals.
+
+    Attributes:
+        alarms: The alarms that go off when the clock comes to their times.
+    """
 
     def __init__(
         self,
@@ -40,12 +47,14 @@ class Signals:
         machine: Machine,
         clock: Clock,
         actors: Sequence[Actor],
+        ids: Ids,
     ) -> None:
         self._control = control
         self._registers = machine.registers
         self._table = machine.table
         self._clock = clock
         self._actors = actors
+        self.alarms = Alarms(machine.registers, machine.table, ids)
 
     def next_deadline(self) -> int | None:
         """Return when the next wait or alarm ends by itself, or None."""
@@ -55,10 +64,11 @@ class Signals:
             if task.wait is not None and task.wait.deadline_ns is not None
         ]
         times += [
-            process.alarm_ns
+            alarm.at_ns
             for actor in self._actors
             for process in actor.processes()
-            if process.alarm_ns is not None
+            for alarm in process.alarms.values()
+            if alarm.at_ns is not None
         ]
         return min(times, default=None)
 
@@ -74,15 +84,15 @@ class Signals:
                 wait.expired = True
         for actor in self._actors:
             for process in actor.processes():
-                if process.alarm_ns is not None and process.alarm_ns <= monotonic_ns:
-                    self._alarm(process)
+                for alarm in list(process.alarms.values()):
+                    if alarm.at_ns is not None and alarm.at_ns <= monotonic_ns:
+                        self._go_off(process, alarm)
 
-    def _alarm(self, process: Process) -> None:
-        """Let a process's alarm go off."""
-        assert process.alarm_ns is not None  # noqa: S101  the caller looked
-        every = process.alarm_every_ns
-        process.alarm_ns = process.alarm_ns + every if every else None
-        self.send(process, signal.SIGALRM)
+    def _go_off(self, process: Process, alarm: Alarm) -> None:
+        self.alarms.go_off(process, alarm)
+        if alarm.number and alarm.descriptor < 0:
+            tid = alarm.tid or process.pid
+            self._interrupt(self._control.tasks.get(tid), alarm.number)
 
     def send(self, process: Process, number: int) -> None:
         """Send a signal to a process, every task of which stands."""
@@ -94,10 +104,12 @@ class Signals:
 
     def interrupt(self, process: Process, number: int) -> None:
         """End the wait of a process's first thread, if a signal would do that."""
-        task = self._control.tasks.get(process.pid)
+        self._interrupt(self._control.tasks.get(process.pid), number)
+
+    def _interrupt(self, task: Task | None, number: int) -> None:
         if task is None or task.wait is None or isinstance(task.wait, VforkWait):
             return
-        if not _takes(process.pid, number):
+        if not _takes(task, number):
             return
         wait = task.wait
         if isinstance(wait, StallWait):
@@ -131,14 +143,14 @@ class Signals:
             ptrace.interrupt(task.tid)
 
 
-def _takes(pid: int, number: int) -> bool:
+def _takes(task: Task, number: int) -> bool:
     """Say whether a signal ends a wait: it has a handler, or ends the process."""
-    return bool(_ending(_masks(f"/proc/{pid}/status")) >> number - 1 & 1)
+    return bool(_ending(_masks(task)) >> number - 1 & 1)
 
 
 def is_signalled(task: Task) -> bool:
     """Say whether a stopped task has a signal to handle before it could wait."""
-    masks = _masks(f"/proc/{task.process.pid}/task/{task.tid}/status")
+    masks = _masks(task)
     pending = masks["SigPnd"] | (masks["ShdPnd"] if task.is_first else 0)
     return bool(pending & _ending(masks))
 
@@ -149,8 +161,9 @@ def _ending(masks: dict[str, int]) -> int:
     return ~(masks["SigBlk"] | ignored)
 
 
-def _masks(path: str) -> dict[str, int]:
+def _masks(task: Task) -> dict[str, int]:
     """Return the signal masks of a task by the names that proc(5) gives them."""
+    path = f"/proc/{task.process.pid}/task/{task.tid}/status"
     with open(path, encoding="ascii") as file:
         fields = [line.split() for line in file if line.startswith(("Sig", "ShdPnd"))]
     return {name[:-1]: int(value, 16) for name, value in fields if name != "SigQ:"}

@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING
 from racecheck.engine import actor as inside
 from racecheck.engine.descriptors import Descriptors
 from racecheck.kernel.memory import Memory
+from racecheck.kernel.ptrace import system_call
 from racecheck.kernel.vdso import VDSO
 from racecheck.model import Kind, SchedulingPoint, lane_of
 
 if TYPE_CHECKING:
     from racecheck.engine.actor import Report
+    from racecheck.engine.alarms import Alarm
     from racecheck.engine.clock import HostClock
     from racecheck.engine.pending import Pending
     from racecheck.engine.waits import Wait
     from racecheck.model import ActorEnd, Program
 
 _CHILDREN_APART = 1000
+_PIDFD_GETFD = 438
 
 
 class Process:
@@ -39,8 +42,8 @@ class Process:
         parent: The process that forked it; None for an actor's first.
         descriptors: Which of its descriptors lead into the sandbox.
         clock: Monotonic time that its clock page shows, -1 before it shows any.
-        alarm_ns: Monotonic time at which it gets SIGALRM, or None.
-        alarm_every_ns: Time between alarms, 0 for a single one.
+        asks: Whether it makes a call each time that it looks at a clock.
+        alarms: Its alarms and timers, by what the program knows them by.
         borrows: Whether it runs in its parent's memory, as a vfork child does until it
             executes a program or ends.
         ended: Whether it has ended.
@@ -48,8 +51,8 @@ class Process:
 
     __slots__ = (
         "_memory",
-        "alarm_every_ns",
-        "alarm_ns",
+        "alarms",
+        "asks",
         "borrows",
         "clock",
         "descriptors",
@@ -68,8 +71,8 @@ class Process:
         self.parent = parent
         self.descriptors = Descriptors()
         self.clock = -1
-        self.alarm_ns: int | None = None
-        self.alarm_every_ns = 0
+        self.asks = False
+        self.alarms: dict[object, Alarm] = {}
         self.borrows = False
         self.ended = False
         self.vdso: VDSO | None = None
@@ -93,15 +96,48 @@ class Process:
         self.borrows = False
         self.descriptors.execute()
         self.clock = -1
+        self.asks = False
+        # Timers with an id end with the program that made them.
+        self.alarms = {
+            key: alarm for key, alarm in self.alarms.items() if not alarm.timer
+        }
         self.vdso = VDSO.find(self.pid, self.memory)
         if self.vdso is not None:
             self.vdso.patch(self.memory)
+
+    def copy_of(self, number: int) -> int:
+        """Return a descriptor of the tracer's own for one of the process.
+
+        Raises:
+            OSError: It has none of that number.
+        """
+        pidfd = os.pidfd_open(self.pid)
+        try:
+            return system_call(_PIDFD_GETFD, pidfd, number, 0)
+        finally:
+            os.close(pidfd)
+
+    def ask(self, *, wanted: bool) -> None:
+        """Have it make a call each time that it looks at a clock, or no longer."""
+        self.asks = wanted
+        if self.vdso is None or self.ended:
+            return
+        if wanted:
+            self.vdso.by_call(self.memory)
+        else:
+            self.vdso.by_table(self.memory)
 
     def release(self) -> None:
         """Give back what the tracer holds of it."""
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+
+    def forget_alarms(self) -> None:
+        """Give up its alarms and timers."""
+        for alarm in self.alarms.values():
+            alarm.close()
+        self.alarms.clear()
 
 
 class Task:
@@ -291,6 +327,7 @@ class Actor:
     def release(self) -> None:
         """Give back what the tracer holds of it."""
         for task in self.tasks:
+            task.process.forget_alarms()
             if not task.idle:
                 task.process.release()
             task.leave_point()

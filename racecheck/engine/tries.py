@@ -7,6 +7,7 @@ call is repeated whenever anything has happened.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 
 # The argument that holds the timeout: in milliseconds, or the address of a structure.
 _MILLISECONDS: Final = {"poll": 2, "epoll_wait": 3, "epoll_pwait": 3}
-_STRUCTURES: Final = {"ppoll": 2, "select": 4, "pselect6": 4, "epoll_pwait2": 3}
+_STRUCTURES: Final = {
+    "ppoll": 2,
+    "select": 4,
+    "pselect6": 4,
+    "epoll_pwait2": 3,
+    "rt_sigtimedwait": 2,
+}
 _OPTIONS: Final = {"wait4": 2, "waitid": 3}
 _SETS: Final = ("select", "pselect6")
 
@@ -69,6 +76,8 @@ class Try:
         self._seen = -1
         self._at_exit = False
         self._ids = ids
+        # What it gives where there is nothing to give.
+        self._nothing = -errno.EAGAIN if name == "rt_sigtimedwait" else 0
         self._edits = self._without_waiting()
         self._saved = self._sets()
 
@@ -134,7 +143,7 @@ class Try:
             if expired:
                 for address, data in self._saved:
                     self.task.process.memory.write(address, bytes(len(data)))
-            self._registers.skip(self.task.tid, 0)
+            self._registers.skip(self.task.tid, self._nothing)
             return
         result = self.result or 0
         if self.name == "wait4" and result > 0:
@@ -148,7 +157,7 @@ class Try:
         self._registers.finish(self.task.tid, result, restore)
 
     def _is_empty(self) -> bool:
-        if self.result != 0:
+        if self.result != self._nothing:
             return False
         if self.name != "waitid":
             return True

@@ -11,8 +11,6 @@ import os
 import select
 from typing import TYPE_CHECKING
 
-from racecheck.kernel.ptrace import system_call
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from racecheck.engine.tries import Try
     from racecheck.kernel.registers import Registers
     from racecheck.model import SchedulingPoint
-
-_PIDFD_GETFD = 438
 
 
 class Wait:
@@ -205,15 +201,9 @@ def can_transfer(process: Process, descriptor: int, events: int) -> bool:
     Where the descriptor cannot be looked at, the kernel is left to say.
     """
     try:
-        pidfd = os.pidfd_open(process.pid)
+        copy = process.copy_of(descriptor)
     except OSError:
         return True
-    try:
-        copy = system_call(_PIDFD_GETFD, pidfd, descriptor, 0)
-    except OSError:
-        return True
-    finally:
-        os.close(pidfd)
     try:
         if not os.get_blocking(copy):
             return True

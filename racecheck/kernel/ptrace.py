@@ -149,7 +149,8 @@ def system_call(number: int, *args: int) -> int:
     Raises:
         OSError: It failed.
     """
-    value: int = _libc.syscall(number, *args)
+    # A plain number would be passed as one of 32 bits, and addresses have more.
+    value: int = _libc.syscall(number, *map(ctypes.c_long, args))
     if value == -1:
         _raise()
     return value

@@ -6,7 +6,7 @@ Every call that a machine has is in exactly one of seven places:
 - `SERVICES`: racecheck answers it itself, and it is no step;
 - `REFUSED`: it would leave racecheck's control, so it fails, and the verdict says so;
 - `WAITS`: it waits for another task or for time, and racecheck waits in its place;
-- `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files or time;
+- `CARRIERS` and `WATCHERS`: it hands over descriptors, or reports on files;
 - `HARMLESS`: it touches neither files nor what racecheck virtualises.
 
 A call in none of them is one that racecheck does not know. `racecheck.kernel.table` has
@@ -297,9 +297,17 @@ SERVICES: tuple[Silent, ...] = (
     Silent("time", Service.CLOCK, ("result",)),
     Silent("gettimeofday", Service.CLOCK, ("result", "_")),
     Silent("clock_gettime", Service.CLOCK, ("clock", "result")),
+    Silent("times", Service.CLOCK, ("result",)),
     Silent("alarm", Service.ALARM, ("seconds",)),
     Silent("getitimer", Service.ALARM, ("timer", "result")),
     Silent("setitimer", Service.ALARM, ("timer", "value", "result")),
+    Silent("timer_create", Service.ALARM, ("clock", "event", "result")),
+    Silent("timer_settime", Service.ALARM, ("timer", "flags", "value", "result")),
+    Silent("timer_gettime", Service.ALARM, ("timer", "result")),
+    Silent("timer_getoverrun", Service.ALARM, ("timer",)),
+    Silent("timer_delete", Service.ALARM, ("timer",)),
+    Silent("timerfd_settime", Service.ALARM, ("fd", "flags", "value", "result")),
+    Silent("timerfd_gettime", Service.ALARM, ("fd", "result")),
     Silent("fork", Service.SPAWN),
     Silent("vfork", Service.SPAWN),
     Silent("clone", Service.SPAWN, ("flags", "_", "_", "_", "_")),
@@ -348,37 +356,30 @@ REFUSED: dict[str, int] = {
 CARRIERS = _words("sendmsg sendmmsg recvmsg recvmmsg pidfd_getfd")
 """Calls that can hand a descriptor to another process."""
 
-WATCHERS = _words(
-    """
-    inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
-    timer_create timer_settime timerfd_create timerfd_settime
-    """
-)
-"""Calls that have the kernel report what happens to files, or that real time passes."""
+WATCHERS = _words("inotify_init inotify_init1 inotify_add_watch inotify_rm_watch")
+"""Calls that have the kernel report what happens to files."""
 
 WAITS = _words(
     """
     wait4 waitid futex poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2
-    nanosleep clock_nanosleep
+    nanosleep clock_nanosleep rt_sigtimedwait
     """
 )
 """Calls that wait for another task or for time to pass, and that racecheck waits in."""
 
 SLEEPS = _words(
     """
-    futex_wait futex_waitv epoll_wait_old pause rt_sigsuspend rt_sigtimedwait
-    restart_syscall
+    futex_wait futex_waitv epoll_wait_old pause rt_sigsuspend restart_syscall
     """
 )
 """Calls that wait in the kernel; who is found asleep there is woken to see why."""
 
 CLOCKS = _words(
     """
-    clock_getres times adjtimex clock_adjtime
-    timer_gettime timer_getoverrun timer_delete timerfd_gettime sysinfo getrusage
+    clock_getres adjtimex clock_adjtime timerfd_create sysinfo getrusage
     """
 )
-"""Calls that read a clock or set an alarm."""
+"""Calls about clocks that show no time of day, or none that programs go by."""
 
 UNIMPLEMENTED = _words(
     """
