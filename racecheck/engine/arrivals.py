@@ -16,7 +16,14 @@ import msgspec
 from racecheck.engine import actor as inside
 from racecheck.engine.pending import Meanings
 from racecheck.engine.tries import TIMED, Ids, Try
-from racecheck.engine.waits import FileWait, TryWait, Wait, can_transfer
+from racecheck.engine.waits import (
+    ClockWait,
+    FileWait,
+    TryWait,
+    Wait,
+    Yield,
+    can_transfer,
+)
 from racecheck.kernel import ptrace
 from racecheck.kernel.call import transfer
 from racecheck.kernel.deadlines import deadline
@@ -36,11 +43,13 @@ if TYPE_CHECKING:
     from racecheck.engine.task import Process, Task
     from racecheck.footprint import Names
     from racecheck.kernel.call import Call
-    from racecheck.kernel.rows import Row
+    from racecheck.kernel.rows import Row, Silent
 
 _CLONE_VM: Final = 0x100
 _CLONE_VFORK: Final = 0x4000
-_LOOK_NS: Final = 1000
+_GIVING_WAY: Final = 20
+"""Sleeps of no length, in a row, after which some time passes."""
+
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
 _PROT_WRITE: Final = 2
@@ -186,6 +195,8 @@ class Arrivals:
         if silent is not None:
             if silent.service is Service.SPAWN:
                 self._spawn(task, name, raw)
+            elif silent.service is Service.CLOCK:
+                return self._look_at_clock(task, silent, raw)
             else:
                 self._services.serve(task, silent, raw)
             return False
@@ -199,6 +210,17 @@ class Arrivals:
         if refusal is not None:
             self._registers.skip(task.tid, -refusal)
         return False
+
+    def _look_at_clock(self, task: Task, silent: Silent, raw: tuple[int, ...]) -> bool:
+        """Tell a task the time, or have it wait if it asks for that over and over."""
+        if not task.looks.lose():
+            self._services.serve(task, silent, raw)
+            return False
+        task.wait = ClockWait(
+            self._clock.monotonic_ns + task.looks.pause(),
+            lambda: self._services.serve(task, silent, raw),
+        )
+        return True
 
     def _spawn(self, task: Task, name: str, raw: tuple[int, ...]) -> None:
         """Take note of what a new task will share with the one that starts it."""
@@ -223,7 +245,13 @@ class Arrivals:
                 # The kernel says so to the program, in the same words.
                 return False
         if name in _SLEEPS:
-            task.wait = Wait("sleep", ends)
+            if ends is None or ends > self._clock.monotonic_ns:
+                task.wait = Wait("sleep", ends)
+                return True
+            # There may be nobody who goes on then, and no time that passes.
+            if task.looks.lose(_GIVING_WAY, 1):
+                ends += task.looks.pause()
+            task.wait = Yield("sleep", ends)
             return True
         return self._try(task, name, raw, ends)
 
@@ -247,13 +275,15 @@ class Arrivals:
                 attempt.finish(expired=False)
             return False
         if not attempt.blocks:
-            attempt.finish(expired=False)
-            # Looking takes time. Programs look until some has passed, and would look
-            # for ever if none did.
-            self._clock.advance_to(self._clock.monotonic_ns + _LOOK_NS)
-            return False
+            # Programs look until some time has passed, and would look for ever if none
+            # did.
+            if not task.looks.lose():
+                attempt.finish(expired=False)
+                return False
+            ends = self._clock.monotonic_ns + task.looks.pause()
         attempt.enter_again(task.number)
         task.wait = TryWait(name, ends, attempt)
+        task.wait.looks = not attempt.blocks
         return True
 
 

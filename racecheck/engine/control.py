@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
+    from racecheck.engine.waits import Wait
     from racecheck.footprint import Names
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
@@ -281,10 +282,30 @@ class Control:
 
     def _follow(self, task: Task) -> None:
         """Wait until a running task stands: at a point, waiting, or at its end."""
+        watchdog = self._machine.watchdog
+        watchdog.stretch += 1
+        watchdog.stepping = True
+        self._follow_events(task)
+        watchdog.stepping = False
+        if task.wait is not None:
+            self._begin_wait(task, task.wait)
+        elif task.looks.looks or task.process.asks:
+            task.has_looked()
+
+    def _begin_wait(self, task: Task, wait: Wait) -> None:
+        if wait.deadline_ns is not None:
+            wait.expired = wait.deadline_ns <= self._clock.monotonic_ns
+        if not wait.looks:
+            task.has_looked()
+
+    def _follow_events(self, task: Task) -> None:
         while not task.ended:
             status = self.wait(task)
             if status not in _AT_CALL and not os.WIFSTOPPED(status):
                 return
+            if self._machine.watchdog.reason:
+                task.actor.kill()
+                continue
             event = status >> 16
             number = os.WSTOPSIG(status)
             if event == ptrace.EVENT_SECCOMP:
@@ -316,8 +337,11 @@ class Control:
             task.actor.kill()
         elif watchdog.interrupted == task.tid:
             watchdog.interrupted = 0
-            task.wait = KernelWait("sleep")
-            return True
+            if not watchdog.burning:
+                task.wait = KernelWait("sleep")
+                return True
+            # It may wait for a clock to move. If so, that is to be seen.
+            task.process.ask(wanted=True)
         return False
 
     def _spawned(self, task: Task, event: int) -> None:
@@ -334,6 +358,7 @@ class Control:
         else:
             fork = Process(tid, shown, process)
             fork.vdso, fork.clock = process.vdso, process.clock
+            fork.asks = process.asks
             if flags & _CLONE_FILES:
                 fork.descriptors = process.descriptors
             else:

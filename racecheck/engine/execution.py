@@ -22,8 +22,9 @@ from racecheck.engine.locks import Locks
 from racecheck.engine.looking import Look, footprint_of_end
 from racecheck.engine.notes import Notes
 from racecheck.engine.perform import Performer
+from racecheck.engine.spinning import IN_VAIN, Spinning
 from racecheck.engine.task import Actor, Process
-from racecheck.engine.waits import LockWait, StallWait
+from racecheck.engine.waits import LockWait, SpinWait, StallWait, Yield
 from racecheck.errors import EngineError
 from racecheck.footprint import Names, merge
 from racecheck.kernel import ptrace
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from racecheck.engine.machine import Machine
     from racecheck.engine.observer import Observer
     from racecheck.engine.pending import Pending
+    from racecheck.engine.spinning import Patience
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
     from racecheck.engine.waits import Wait
@@ -64,6 +66,8 @@ _RELEASES: Final = frozenset(
 )
 _LOCKS: Final = frozenset({Kind.FLOCK, Kind.LOCK})
 _SECOND: Final = 1_000_000_000
+_SLEEPS_PER_STEP: Final = 10
+_LEAST_PAUSES: Final = 40  # half a day, which is more than most are patient
 
 
 class Execution:
@@ -121,6 +125,9 @@ class Execution:
         self._clock = Clock()
         self._endings = Endings(self)
         self._locks = Locks(self._actors)
+        self._spinning = Spinning()
+        self._held_up = False
+        self._bound = max_steps
         self._control = Control(
             machine,
             self._names,
@@ -162,6 +169,11 @@ class Execution:
         return self._names
 
     @property
+    def spun(self) -> bool:
+        """Whether an actor was held up because it looked in vain, again and again."""
+        return self._spinning.happened
+
+    @property
     def broken_off(self) -> str:
         """Why the execution is being broken off, or empty."""
         return self.stuck or self._machine.watchdog.reason
@@ -190,7 +202,7 @@ class Execution:
             self._start_ready()
             current: str | None = None
             while points := self._points():
-                if len(self.steps) >= self._max_steps:
+                if len(self.steps) >= self._bound:
                     self.stuck = f"{current} went on after {self._max_steps} steps"
                     break
                 decision = scheduler.choose(points, current)
@@ -228,7 +240,6 @@ class Execution:
             moment = self._control.signals.next_deadline()
             if moment is not None:
                 self._control.signals.move_clock(moment)
-                self._end_stalls()
             elif (
                 self._control.sleepers()
                 and time.monotonic() < until
@@ -330,6 +341,7 @@ class Execution:
             self._endings.returned(actor, report)
         if self._told < len(self._endings.operations):
             self._tell(view, observer)
+        in_vain = self._is_in_vain(task, step)
         died = self._control.died
         if (step.kind in _RELEASES and not step.failed) or task.ended:
             self._release_locks()
@@ -337,6 +349,10 @@ class Execution:
             self._control.end_wait(task) if task.wait else self._control.run(task)
         elif not task.ended and task.wait is None:
             self._control.run(task)
+        if in_vain:
+            self._hold_up(task, step)
+        elif task.wait is not None and task.wait.looks:
+            self._limit(task, task.looks, step)
         self._control.settle()
         if self._control.died != died:
             self._release_locks()
@@ -357,6 +373,10 @@ class Execution:
         if task.born:
             return self._record(task, "start", Kind.START, {})
         if task.wait is not None:
+            if task.wait.expired and self._bound < _SLEEPS_PER_STEP * self._max_steps:
+                # Programs that poll and sleep in between take a step for each sleep; to
+                # wait for an hour like that is no sign that they hang.
+                self._bound += 1
             args: dict[str, Value] = {
                 "of": task.wait.call,
                 "timed out": int(task.wait.expired),
@@ -427,18 +447,13 @@ class Execution:
         args: dict[str, Value] = {"before": before, "seconds": fault.length}
         return self._record(task, "stall", Kind.STALL, args, fault=fault)
 
-    def _end_stalls(self) -> None:
-        for task in self._left():
-            if isinstance(task.wait, StallWait) and task.wait.expired:
-                task.point, task.wait = task.wait.point, None
-
     def _call(self, task: Task, fault: Fault | None) -> Step:
         pending = task.pending
         if pending is None:
             raise EngineError(f"{task.lane} has nothing to do")
         if pending.changes != self._control.changes:
             # Others have moved since the task came here, and paths may lead elsewhere.
-            pending = self._control.resolve(task, pending.call)
+            pending = task.pending = self._control.resolve(task, pending.call)
         row = pending.call.row
         if row.kind in MUTATING:
             self._touched = pending.touched()
@@ -485,7 +500,6 @@ class Execution:
 
     def _lost_lock(self, task: Task, pending: Pending, result: int) -> int:
         """Have a task whose try at a lock failed wait, or tell it that it must not."""
-        task.pending = pending
         if self._locks.lost(task, pending):
             self._control.answer(task, pending.call.raw, -errno.EDEADLK)
             return -errno.EDEADLK
@@ -505,6 +519,56 @@ class Execution:
                 continue
             if not (wait.known and self._locks.holders(task)):
                 task.point, task.wait = wait.point, None
+
+    def _is_in_vain(self, task: Task, step: Step) -> bool:
+        """Say whether a step is one look too many; wake others if it was none."""
+        spinning = self._spinning
+        in_vain = False
+        if step.may_change and step.kind is not Kind.OPEN:
+            if spinning.quiet:
+                spinning.change()
+        else:
+            spinning.quiet += 1
+            # Most executions never get here, and need not pay for it.
+            if spinning.quiet >= IN_VAIN:
+                in_vain = spinning.took(task.lane, step, task.pending)
+        if self._held_up and not spinning.quiet:
+            self._wake_spinning()
+        return in_vain
+
+    def _hold_up(self, task: Task, step: Step) -> None:
+        """Hold up a task that looks in vain, unless it has come to something else."""
+        point, wait = task.point, task.wait
+        now = self._clock.monotonic_ns
+        if self._locks.holds_any(task.process):
+            # Others may wait for that.
+            return
+        if point is not None and task.pending is not None:
+            patience = self._spinning.patience(task.lane)
+            task.wait, task.point = SpinWait(point, now + patience.pause()), None
+            self._held_up = True
+        elif isinstance(wait, Yield):
+            patience = self._spinning.patience(task.lane)
+            wait.deadline_ns = now + patience.pause()
+            wait.expired = False
+            self._held_up = True
+        else:
+            return
+        self._limit(task, patience, step)
+
+    def _limit(self, task: Task, patience: Patience, step: Step) -> None:
+        self._spinning.happened |= patience.pauses > 0
+        if patience.pauses > max(self._max_steps // 10, _LEAST_PAUSES):
+            self.stuck = f"{task.lane} spins: {step}, over and over"
+
+    def _wake_spinning(self) -> None:
+        self._held_up = False
+        for task in self._left():
+            wait = task.wait
+            if isinstance(wait, SpinWait):
+                task.point, task.wait = wait.point, None
+            elif isinstance(wait, Yield):
+                wait.expired = True
 
     def _record(
         self,

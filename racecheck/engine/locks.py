@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # struct flock: type, whence, start, length, process id.
 _FLOCK: Final = struct.Struct("=2h4x2qi")
-_LONGEST_CIRCLE: Final = 10
-"""How far the kernel follows who waits for whom, see posix_locks_deadlock."""
+_LONGEST_CIRCLE: Final = 12
+"""Of how many processes a circle may be for the kernel to find it, as measured."""
 
 
 class Holder(NamedTuple):
@@ -120,6 +120,15 @@ class Locks:
             lock.start,
             0 if lock.end == fdinfo.FOREVER else lock.end - lock.start,
             first.process.shown if lock.type == "POSIX" else -1,
+        )
+
+    @staticmethod
+    def holds_any(process: Process) -> bool:
+        """Say whether a process has any lock."""
+        return any(
+            True
+            for target in {file.target for file in process.descriptors.files()}
+            for _ in _locks_on(process, target)
         )
 
     def describe(self, task: Task) -> str:

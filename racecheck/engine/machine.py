@@ -16,10 +16,11 @@ from racecheck.engine.watchdog import Watchdog
 from racecheck.engine.zygote import Zygote
 from racecheck.errors import CannotRunError, EngineError
 from racecheck.footprint import Resolver
+from racecheck.kernel.deadlines import MONOTONIC_CLOCKS, REALTIME_CLOCKS
 from racecheck.kernel.memory import Memory
 from racecheck.kernel.probe import probe
 from racecheck.kernel.registers import registers
-from racecheck.kernel.seccomp import Filter
+from racecheck.kernel.seccomp import Condition, Filter
 from racecheck.kernel.table import table
 from racecheck.kernel.vdso import VDSO
 
@@ -64,7 +65,7 @@ class Machine:
 
         Args:
             workdir: Where to make the sandbox, or None for the default.
-            max_cpu_s: Processor time of a task between two of its stops.
+            max_cpu_s: Processor time of a task between two of its steps.
             max_sleep_s: Real time to wait for tasks that sleep in the kernel where
                 nobody else can go on.
 
@@ -85,6 +86,12 @@ class Machine:
                 number: condition
                 for number, condition in self.table.stops.items()
                 if condition is not None
+            }
+            # Clocks of processor time are the kernel's own.
+            | {
+                self.table.number("clock_gettime"): Condition(
+                    0, REALTIME_CLOCKS | MONOTONIC_CLOCKS
+                )
             },
         )
         self.foreign_calls = _X32

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.alarms import Alarms
 from racecheck.engine.waits import (
+    ClockWait,
     Interrupted,
     KernelWait,
     LockWait,
@@ -82,6 +83,8 @@ class Signals:
                 continue
             if wait.deadline_ns <= monotonic_ns:
                 wait.expired = True
+                if isinstance(wait, StallWait):
+                    task.point, task.wait = wait.point, None
         for actor in self._actors:
             for process in actor.processes():
                 for alarm in list(process.alarms.values()):
@@ -120,6 +123,9 @@ class Signals:
         wait.leave()
         if wait.restarts:
             self._give_way(task)
+        elif isinstance(wait, ClockWait):
+            # No call that waits, as far as the program knows.
+            wait.finish(task, self._registers)
         elif not isinstance(wait, KernelWait):
             self._registers.skip(task.tid, -errno.EINTR)
         task.wait = Interrupted("signal")

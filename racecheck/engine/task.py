@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.engine import actor as inside
 from racecheck.engine.descriptors import Descriptors
+from racecheck.engine.spinning import Patience
 from racecheck.kernel.memory import Memory
 from racecheck.kernel.ptrace import system_call
 from racecheck.kernel.vdso import VDSO
@@ -158,6 +159,7 @@ class Task:
         idle: Whether it stands where its actor would end, to be reused.
         ended: Whether it has ended.
         events: Wait statuses that came while somebody else was waited for.
+        looks: How often it has looked at a clock, or whether it need not wait.
     """
 
     __slots__ = (
@@ -168,6 +170,7 @@ class Task:
         "idle",
         "index",
         "lane",
+        "looks",
         "number",
         "pending",
         "point",
@@ -192,6 +195,7 @@ class Task:
         self.idle = False
         self.ended = False
         self.events: list[int] = []
+        self.looks = Patience()
 
     @property
     def name(self) -> str:
@@ -222,6 +226,12 @@ class Task:
         if self.wait is not None:
             self.wait.leave()
             self.wait = None
+
+    def has_looked(self) -> None:
+        """Take note that it has come to something else than another look."""
+        self.looks = Patience()
+        if self.process.asks:
+            self.process.ask(wanted=False)
 
     def leave_point(self) -> None:
         """Forget where it stood."""

@@ -29,9 +29,11 @@ class Wait:
         deadline_ns: Monotonic virtual time at which it ends by itself, or None.
         expired: Whether that time has come.
         restarts: Whether a signal's handler may be followed by the call's repetition.
+        looks: Whether it is only there because the task looks at something in vain.
     """
 
     restarts = False
+    looks = False
 
     def __init__(self, call: str, deadline_ns: int | None = None) -> None:
         self.call = call
@@ -48,6 +50,12 @@ class Wait:
 
     def leave(self) -> None:
         """Take note that the task waits no longer, for whatever reason."""
+
+
+class Yield(Wait):
+    """A sleep of no length, which only gives way to others before another look."""
+
+    looks = True
 
 
 class FutexWait(Wait):
@@ -137,15 +145,43 @@ class LockWait(Wait):
 
 
 class StallWait(Wait):
-    """An injected hold-up before a call."""
+    """An injected hold-up before a call.
 
-    def __init__(self, point: SchedulingPoint, deadline_ns: int) -> None:
-        super().__init__("stall", deadline_ns)
+    Attributes:
+        point: Where the task stands, and is enabled again when the time has come.
+    """
+
+    def __init__(
+        self, point: SchedulingPoint, deadline_ns: int, call: str = "stall"
+    ) -> None:
+        super().__init__(call, deadline_ns)
         self.point = point
 
     def is_over(self) -> bool:
         """Never by itself: when its time has come the task is back at its call."""
         return False
+
+
+class SpinWait(StallWait):
+    """A hold-up of a task that looks in vain; see `spinning`."""
+
+    def __init__(self, point: SchedulingPoint, deadline_ns: int) -> None:
+        super().__init__(point, deadline_ns, point.call)
+
+
+class ClockWait(Wait):
+    """The same for a task that only looks at a clock: it is told a later time."""
+
+    looks = True
+
+    def __init__(self, deadline_ns: int, answer: Callable[[], None]) -> None:
+        super().__init__("clock", deadline_ns)
+        self._answer = answer
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """See `Wait.finish`."""
+        del task, registers
+        self._answer()
 
 
 class KernelWait(Wait):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.kernel import ptrace
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from racecheck.engine.task import Task
 
 _PERIOD_S: Final = 0.005
+_BURNING_S: Final = 0.1
 _STAT: Final = 2048
 _USER_TIME: Final = 11
 _SYSTEM_TIME: Final = 12
@@ -26,24 +28,33 @@ class Watchdog:
     The tracer waits without a limit, which costs nothing while all is well. A timer
     interrupts it. A task that has used up its time is killed, and one that is found
     asleep in the kernel is made to stop, so that the tracer learns of both as it does
-    of any event.
+    of any event. So is one that has run for a while without a step, which may wait for
+    a clock to move.
 
     Attributes:
         reason: Why the watchdog killed an actor, or empty.
-        interrupted: Task that was made to stop in its sleep, until it is let go again,
-            or 0.
+        interrupted: Task that was made to stop, until it is let go again, or 0.
+        burning: Whether it was made to stop because it runs, and not in its sleep.
+        stepping: Whether the task is on its way to its next step.
+        stretch: Counts the times that a task was let run to its next step. Its stops on
+            the way are no reason to begin to count its time anew: a program that asks
+            for its process id for ever makes no step either.
     """
 
     def __init__(self, *, max_cpu_s: float) -> None:
         """Set the limit.
 
         Args:
-            max_cpu_s: Processor time of a task between two of its stops.
+            max_cpu_s: Processor time of a task between two of its steps.
         """
         self.reason = ""
         self.interrupted = 0
+        self.burning = False
         self._max_cpu_s = max_cpu_s
         self._running: Task | None = None
+        self.stepping = False
+        self.stretch = 0
+        self._measured = -1
         self._segment = 0
         self._seen = -1
         self._cpu_s = 0.0
@@ -70,6 +81,7 @@ class Watchdog:
         self._segment += 1
         # It may have come to another stop first, which takes the place of that one.
         self.interrupted = 0
+        self.burning = False
 
     def break_off(self, reason: str) -> None:
         """End the actor that runs, and have the execution end after it.
@@ -86,29 +98,48 @@ class Watchdog:
         task = self._running
         if task is None or task.ended:
             return
-        if self._seen != self._segment:
-            # It was another task, or an earlier run of it, at the last look.
-            self._seen, self._asleep, self._cpu_s = self._segment, "", -1.0
+        if self._measured != self.stretch:
+            # It was another task, or an earlier step of it, at the last look.
+            self._measured, self._cpu_s = self.stretch, -1.0
+            self._seen, self._asleep = self._segment, ""
             return
+        if self._seen != self._segment:
+            self._seen, self._asleep = self._segment, ""
         found = _state(task.process.pid, task.tid)
         if found is None:
             return
         state, ticks = found
+        # That of the tracer counts, too: a program can keep it busy with calls that are
+        # no steps.
+        cpu_s = ticks * self._tick_s + time.process_time()
         if self._cpu_s < 0:
-            self._cpu_s = ticks * self._tick_s
-        if ticks * self._tick_s - self._cpu_s > self._max_cpu_s:
+            self._cpu_s = cpu_s
+        cpu_s -= self._cpu_s
+        if cpu_s > self._max_cpu_s:
             self.reason = f"{task.name} ran for {self._max_cpu_s:g} s without a call"
-            # Killing is all that may happen here: an exception could come between the
-            # end of a wait and the note of what it returned.
-            task.actor.kill()
+            # An exception could come between the end of a wait and the note of what it
+            # returned, and so could a kill where the tracer does not reckon with it.
+            if self.stepping:
+                self._interrupt(task, burning=True)
+            else:
+                task.actor.kill()
+        elif state == "R" and self.stepping and cpu_s > _BURNING_S:
+            self._asleep = ""
+            if not task.process.asks:
+                self._interrupt(task, burning=True)
         elif state == "S" and (asleep := _sleep(task.process.pid, task.tid)):
-            if asleep == self._asleep and not self.interrupted:
-                with contextlib.suppress(OSError):
-                    self.interrupted = task.tid
-                    ptrace.interrupt(task.tid)
+            if asleep == self._asleep:
+                self._interrupt(task, burning=False)
             self._asleep = asleep
         else:
             self._asleep = ""
+
+    def _interrupt(self, task: Task, *, burning: bool) -> None:
+        if not self.interrupted:
+            with contextlib.suppress(OSError):
+                self.burning = burning
+                self.interrupted = task.tid
+                ptrace.interrupt(task.tid)
 
 
 def _state(pid: int, tid: int) -> tuple[str, int] | None:

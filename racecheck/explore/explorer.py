@@ -47,6 +47,7 @@ ASSUMED_OF_TASKS: Final = (
     "the order of one actor's tasks among themselves was not permuted"
 )
 ASSUMED_OF_WAITS: Final = "time passes only when nobody else can go on"
+ASSUMED_OF_SPINS: Final = "who looks in vain again and again waits until that changes"
 
 _PROGRESS_EVERY_S: Final = 0.2
 _MOST_UNKNOWN: Final = 20
@@ -253,7 +254,7 @@ def _result(
         bounds["given_up"] = scheduler.blocked
         coverage = Coverage.CUT
         left_out = tally.tasks or tally.waits or tally.unordered or tally.unknown
-        if scheduler.finished and not left_out:
+        if scheduler.finished and not (left_out or runner.spun):
             coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
@@ -266,7 +267,8 @@ def _result(
         assumptions=(
             *ASSUMPTIONS,
             *((ASSUMED_OF_TASKS,) if tally.tasks else ()),
-            *((ASSUMED_OF_WAITS,) if tally.waits else ()),
+            *((ASSUMED_OF_WAITS,) if tally.waits or runner.spun else ()),
+            *((ASSUMED_OF_SPINS,) if runner.spun else ()),
             *(
                 f"not every order was tried of {what}"
                 for what in sorted(tally.unordered)

@@ -26,7 +26,11 @@ class _Judged:
 
 
 class Runner:
-    """Runs a scenario on a machine, as often as asked; bound to one worker process."""
+    """Runs a scenario on a machine, as often as asked; bound to one worker process.
+
+    Attributes:
+        spun: Whether an actor was held up in any execution because it looked in vain.
+    """
 
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
         """Set the scenario up, once for all executions.
@@ -36,6 +40,7 @@ class Runner:
         """
         self.scenario = scenario
         self.shape = scenario.shape()
+        self.spun = False
         self._machine = machine
         sandbox = machine.sandbox
         sandbox.clear()
@@ -94,6 +99,7 @@ class Runner:
             fault_bounds=self.scenario.fault_bounds,
         )
         execution.run(scheduler, self._judge)
+        self.spun = self.spun or execution.spun
         if execution.given_up:
             return None
         judged = self._verdict(execution)
