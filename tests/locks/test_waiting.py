@@ -51,8 +51,8 @@ def tries(seen: Seen, actor: str) -> list[int]:
 def test_every_order_of_three_waiters_is_reached_and_a_seed_repeats_its_own(
     lock: Lock,
 ) -> None:
-    # Each order has 1/6; the chance that one is missing from 60 is 6 * (5/6)**60.
-    seeds = [*range(60)]
+    # Each order has 1/6, and the seeds are always the same.
+    seeds = range(30)
     found = run_all(appending(lock), [RandomWalkScheduler(seed) for seed in seeds])
     again = run_all(appending(lock), [RandomWalkScheduler(seed) for seed in seeds[:10]])
 
