@@ -15,7 +15,7 @@ from racecheck.scenario.budget import Budget
 from racecheck.scenario.programs import check_programs, make_programs, state_arguments
 from racecheck.scenario.roles import RoleDecorator
 from racecheck.scenario.shape import digest
-from racecheck.scenario.variants import combine, names
+from racecheck.scenario.variants import combine, names, tags_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,7 @@ class Scenario:
         fault_bounds: What may go wrong anywhere, and how often.
         expect: Names of the invariants that are broken, and `deadlock`; empty for a
             scenario that passes.
+        tags: Further words to find it by, such as the questions that it answers.
         same_pid: Whether all actors have one process id.
         max_steps: Steps of one execution at which the actor that takes them is stuck.
         max_cpu_s: CPU time of an actor between two steps at which it is stuck.
@@ -69,6 +70,7 @@ class Scenario:
         max_steps: int = 10_000,
         max_cpu_s: float = 10.0,
         expect: Expected = frozenset(),
+        tags: str | Iterable[str] = (),
         budget: Budget | int | str | None = None,
     ) -> None:
         if not arguments.matches(_NAME, name):
@@ -84,6 +86,7 @@ class Scenario:
         with checks.about(name):
             self.invariants = checks.invariants_of(invariants)
             given = checks.faults_of(faults)
+            self.tags = tags_of(tags)
             self.faults = tuple(f for f in given if isinstance(f, PlannedFault))
             self.fault_bounds = tuple(f for f in given if isinstance(f, FaultBound))
             checks.check_expect(self.expect, self.invariants)
@@ -138,6 +141,7 @@ class Scenario:
         self,
         *,
         expect: Mapping[str, Expected] | Expected | None = None,
+        tags: Mapping[str, Expected] | Expected | None = None,
         **parameters: Iterable[object],
     ) -> None:
         """Make a scenario of each combination of parameters.
@@ -150,12 +154,14 @@ class Scenario:
             expect: The invariants that are broken: one set for all variants, or a set
                 by variant id. Variants that it leaves out expect what the scenario
                 does.
+            tags: Further words to find variants by, besides those of the scenario: one
+                set for all, or a set by variant id.
             **parameters: The values that actors and setup get, by parameter.
         """
         if self._variants:
             raise ScenarioError(f"{self.name}: over was called before")
         with checks.about(self.name):
-            self._variants = combine(parameters, expect)
+            self._variants = combine(parameters, expect, tags)
         for variant in self._variants:
             with checks.about(f"{self.name}/{variant.id}"):
                 checks.check_expect(variant.expect or (), self.invariants)
@@ -237,6 +243,7 @@ class Scenario:
         scenario.ids = variant.ids
         if variant.expect is not None:
             scenario.expect = variant.expect
+        scenario.tags = self.tags | variant.tags
         # Declared on its own from here on, as are those of the others.
         scenario._declarations = list(self._declarations)  # noqa: SLF001  # a copy
         scenario._variants = ()  # noqa: SLF001  # a copy

@@ -1,4 +1,4 @@
-"""Choosing scenarios by name, and telling names from paths on a command line."""
+"""Choosing scenarios by name or tag, and telling names from paths on a command line."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _GLOB = frozenset("*?[")
 def select(loaded: Sequence[Loaded], globs: Sequence[str]) -> tuple[Loaded, ...]:
     """Return the scenarios that a glob matches, in their order; all without a glob.
 
-    A name without any of `*?[` also selects what is below it: `head_image` and
-    `head_image/two_writers` both select `head_image/two_writers/write_shared`.
+    A glob is that of a name or of a tag. A name without any of `*?[` also selects what
+    is below it: `head_image` and `head_image/two_writers` both select
+    `head_image/two_writers/write_shared`.
 
     Raises:
         ScenarioError: A glob matches nothing.
     """
     for glob in globs:
-        if not any(_matches(each.name, glob) for each in loaded):
+        if not any(_matches(each, glob) for each in loaded):
             raise ScenarioError(f"no scenario is called {glob!r}{_close(loaded, glob)}")
     if not globs:
         return tuple(loaded)
-    return tuple(
-        each for each in loaded if any(_matches(each.name, glob) for glob in globs)
-    )
+    return tuple(each for each in loaded if any(_matches(each, glob) for glob in globs))
 
 
 def split(arguments: Sequence[str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
@@ -54,10 +53,12 @@ def split(arguments: Sequence[str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     return tuple(paths), tuple(globs)
 
 
-def _matches(name: str, glob: str) -> bool:
+def _matches(loaded: Loaded, glob: str) -> bool:
+    name, tags = loaded.name, loaded.scenario.tags
     if _GLOB.isdisjoint(glob):
-        return name == glob or name.startswith(f"{glob.rstrip('/')}/")
-    return fnmatchcase(name, glob)
+        below = f"{glob.rstrip('/')}/"
+        return name == glob or name.startswith(below) or glob in tags
+    return any(fnmatchcase(word, glob) for word in (name, *tags))
 
 
 def _close(loaded: Sequence[Loaded], glob: str) -> str:
@@ -68,7 +69,9 @@ def _close(loaded: Sequence[Loaded], glob: str) -> str:
         for depth in range(1, name.count("/") + 1)
     }
     # Whole names first: they are what can be run.
-    close = get_close_matches(glob, [*names, *sorted(above - set(names))], n=3)
+    tags = {tag for each in loaded for tag in each.scenario.tags}
+    known = [*names, *sorted((above | tags) - set(names))]
+    close = get_close_matches(glob, known, n=3)
     if close:
         return f"; close to it: {', '.join(close)}"
     return "; `racecheck list` shows what there is"

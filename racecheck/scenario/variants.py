@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeAlias
@@ -14,6 +14,9 @@ from racecheck.scenario.arguments import RESERVED, matches, meant
 
 Expected: TypeAlias = str | Iterable[str]
 """Names of the invariants that are broken, as people write them: one, or several."""
+
+_ById: TypeAlias = dict[str, frozenset[str]] | frozenset[str] | None
+"""A set by variant id, one for all variants, or none."""
 
 _NAME = re.compile(r"\S+")
 _ID = re.compile(r"[A-Za-z0-9_.+=-]+")
@@ -28,17 +31,20 @@ class Variant:
         parameters: The values, by parameter.
         ids: What the values are called, by parameter.
         expect: The invariants that are broken; None leaves the scenario's own.
+        tags: Words to find it by, besides those of the scenario.
     """
 
     id: str
     parameters: dict[str, object]
     ids: dict[str, str]
     expect: frozenset[str] | None
+    tags: frozenset[str]
 
 
 def combine(
     parameters: Mapping[str, Iterable[object]],
     expect: Mapping[str, Expected] | Expected | None,
+    tags: Mapping[str, Expected] | Expected | None = None,
 ) -> tuple[Variant, ...]:
     """Return a variant for each combination, in the order of the values.
 
@@ -46,14 +52,16 @@ def combine(
         parameters: The values of each parameter, as a list or, with names of one's own
             for them, as a mapping.
         expect: The invariants that are broken: in every variant, or by variant id.
+        tags: Words to find variants by: each of them, or by variant id.
 
     Raises:
-        ScenarioError: A value has no usable name, or `expect` names no variant.
+        ScenarioError: A value has no usable name, or `expect` or `tags` no variant.
     """
     if not parameters:
         raise ScenarioError("over needs a parameter, such as over(write=[...])")
     choices = [_named(name, values) for name, values in parameters.items()]
-    expected = _by_id(expect)
+    expected = _by_id(expect, names)
+    tagged = _by_id(tags, tags_of)
     variants: dict[str, Variant] = {}
     for combination in itertools.product(*(choice.items() for choice in choices)):
         ids = [value_id for value_id, _ in combination]
@@ -64,14 +72,11 @@ def combine(
             variant_id,
             dict(zip(parameters, (value for _, value in combination), strict=True)),
             dict(zip(parameters, ids, strict=True)),
-            expected.get(variant_id) if isinstance(expected, dict) else expected,
+            _of(expected, variant_id),
+            _of(tagged, variant_id) or frozenset(),
         )
-    for variant_id in expected if isinstance(expected, dict) else ():
-        if variant_id not in variants:
-            raise ScenarioError(
-                f"expect names a variant {variant_id!r} that there is none of"
-                f"{meant(variant_id, variants)}; variants: {', '.join(variants)}"
-            )
+    _check_ids("expect", expected, variants)
+    _check_ids("tags", tagged, variants)
     return tuple(variants.values())
 
 
@@ -89,6 +94,23 @@ def names(value: Expected) -> frozenset[str]:
         found = frozenset({""})
     if not all(matches(_NAME, name) for name in found):
         raise ScenarioError(f"expect holds names of invariants, not {value!r}")
+    return found
+
+
+def tags_of(value: str | Iterable[str]) -> frozenset[str]:
+    """Return a set of tags from one tag or several.
+
+    Raises:
+        ScenarioError: One is no word that a command line can take.
+    """
+    try:
+        found = frozenset({value} if isinstance(value, str) else value)
+    except TypeError:
+        found = frozenset({""})
+    if not all(matches(_ID, tag) for tag in found):
+        raise ScenarioError(
+            f"tags are words of letters, digits and '_.+=-', not {value!r}"
+        )
     return found
 
 
@@ -124,10 +146,24 @@ def _id(value: object) -> str:
 
 
 def _by_id(
-    expect: Mapping[str, Expected] | Expected | None,
-) -> dict[str, frozenset[str]] | frozenset[str] | None:
-    if expect is None:
+    value: Mapping[str, Expected] | Expected | None,
+    read: Callable[[Expected], frozenset[str]],
+) -> _ById:
+    if value is None:
         return None
-    if isinstance(expect, Mapping):
-        return {variant_id: names(value) for variant_id, value in expect.items()}
-    return names(expect)
+    if isinstance(value, Mapping):
+        return {variant_id: read(each) for variant_id, each in value.items()}
+    return read(value)
+
+
+def _of(value: _ById, variant_id: str) -> frozenset[str] | None:
+    return value.get(variant_id) if isinstance(value, dict) else value
+
+
+def _check_ids(option: str, value: _ById, variants: Mapping[str, Variant]) -> None:
+    for variant_id in value if isinstance(value, dict) else ():
+        if variant_id not in variants:
+            raise ScenarioError(
+                f"{option} names a variant {variant_id!r} that there is none of"
+                f"{meant(variant_id, variants)}; variants: {', '.join(variants)}"
+            )

@@ -519,6 +519,26 @@ def test_list_shows_names_roles_and_expectations() -> None:
     assert run("list", "three").exit_code == 2
 
 
+def test_list_shows_scenarios_under_their_tags(place: Path) -> None:
+    (place / "tagged.py").write_text(
+        "from racecheck.scenario import Scenario\n"
+        "made = Scenario('made', tags=['B01'])\n"
+        "made.writer(lambda n: n, name='serve')\n"
+        "made.over(n=[1, 2], tags={'2': ['B02']})\n"
+    )
+
+    assert run("list", "tagged.py", "B02").stdout == (
+        "made/2  serve (writer)  passes  B01 B02\n"
+    )
+    assert run("list", "--tags", "tagged.py").stdout.splitlines() == [
+        "B01  made/1  passes",
+        "B01  made/2  passes",
+        "B02  made/2  passes",
+    ]
+    refused = run("list", "--tags", "two")
+    assert refused.exit_code == 2
+
+
 def test_the_version_is_told() -> None:
     assert re.fullmatch(r"racecheck \d[\w.+]*\n", run("--version").stdout)
 

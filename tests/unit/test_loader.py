@@ -240,9 +240,10 @@ def test_a_path_outside_the_current_folder_is_shown_in_full(
     assert refusal(str(place)).startswith(f"{place}/scenario.py:1: ZeroDivisionError")
 
 
-def found(*scenario_names: str) -> list[Loaded]:
+def found(*scenario_names: str, **tags: str) -> list[Loaded]:
     return [
-        Loaded(Scenario(name), Path("/f.py"), "f", Path("/")) for name in scenario_names
+        Loaded(Scenario(name, tags=tags.get(name, ())), Path("/f.py"), "f", Path("/"))
+        for name in scenario_names
     ]
 
 
@@ -264,6 +265,26 @@ def test_names_and_globs_select(globs: list[str], selected: tuple[str, ...]) -> 
     chosen = select(found(*TREE), globs)
 
     assert tuple(each.name for each in chosen) == selected
+
+
+@pytest.mark.parametrize(
+    ("globs", "selected"),
+    [
+        (["B13"], ("one", "two")),
+        (["B1"], ("three",)),
+        (["B1*"], ("one", "two", "three")),
+        (["three", "B13"], ("one", "two", "three")),
+    ],
+)
+def test_tags_select_as_names_do(globs: list[str], selected: tuple[str, ...]) -> None:
+    tagged = found("one", "two", "three", "four", one="B13", two="B13", three="B1")
+
+    assert tuple(each.name for each in select(tagged, globs)) == selected
+
+
+def test_a_close_tag_is_told() -> None:
+    with pytest.raises(ScenarioError, match="close to it: B13"):
+        select(found("one", one="B13"), ["B31"])
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,16 @@ def test_one_expectation_may_hold_for_all() -> None:
     assert variant.expect == {"deadlock"}
 
 
+def test_tags_of_a_variant_come_on_top_of_those_of_its_scenario() -> None:
+    scenario = Scenario("s", tags="B01")
+    scenario.over(n=[1, 2], tags={"2": ["B13", "slow"]})
+
+    one, two = scenario.variants()
+    assert one.tags == {"B01"}
+    assert two.tags == {"B01", "B13", "slow"}
+    assert scenario.tags == {"B01"}
+
+
 def test_actors_of_a_variant_are_its_own() -> None:
     scenario = make()
     scenario.writer(write_pid)
@@ -100,6 +110,8 @@ def test_actors_of_a_variant_are_its_own() -> None:
             {"n": [1], "expect": {"2": "whole"}},
             "expect names a variant '2' that there is none of; variants: 1",
         ),
+        ({"n": [1], "tags": {"2": "B1"}}, "tags names a variant '2'"),
+        ({"n": [1], "tags": {"1": ["a b"]}}, "tags are words of letters"),
         ({"n": [1], "expect": 3}, "expect holds names of invariants, not 3"),
         ({"n": [1], "expect": [3]}, "expect holds names of invariants, not [3]"),
         (
@@ -202,3 +214,5 @@ def test_a_scenario_checks_what_it_is_made_of() -> None:
     refused("two invariants are called 'holds'", invariants=[Holds(), Holds()])
     refused("s: 3 is no fault", faults=[3])
     refused("s: expects 'no'", expect=["no"])
+    refused("s: tags are words of letters, digits and '_.+=-', not ['']", tags=[""])
+    refused("s: tags are words of letters, digits and '_.+=-', not 3", tags=3)
