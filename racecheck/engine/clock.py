@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from racecheck.engine.sandbox import EPOCH
 from racecheck.kernel.deadlines import MONOTONIC_CLOCKS, REALTIME_CLOCKS
+from racecheck.model.epoch import EPOCH
 
 EPOCH_NS: Final = EPOCH * 1_000_000_000
 """Real time at the start of each execution: the time of all files in a fresh box."""

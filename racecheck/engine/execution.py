@@ -176,6 +176,18 @@ class Execution:
             or self._machine.watchdog.reason
         )
 
+    def open_files(self, actor: str) -> Sequence[str]:
+        """Return which files an actor has open, for each of its descriptors."""
+        processes = {
+            task.process
+            for each in self._actors
+            if each.name == actor
+            for task in each.tasks
+            if not task.ended
+        }
+        tables = [process.descriptors.table() for process in processes]
+        return sorted(file.target for table in tables for file in table.values())
+
     def live(self, role: str) -> int:
         """Count the actors of a role that have started and not ended."""
         return sum(
@@ -327,6 +339,7 @@ class Execution:
         report = task.report
         step = self._taker.take(task, decision.fault, len(self.steps))
         view.changed(self._taker.touched)
+        view.meant = self._taker.meant
         actor.steps += 1
         actor.has_written = step.may_change
         if decision.fault is not None:

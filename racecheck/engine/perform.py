@@ -89,7 +89,7 @@ class Performer:
         self._names = names
         self._clock = clock
         self._locks = locks
-        self.times = FileTimes()
+        self.times = FileTimes(machine.sandbox.old)
         self._wait = wait
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck.errors import CannotRunError
+from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,22 +31,31 @@ _PARTS: Final = ("box", "home", "tmp")
 _MOST_FOLDERS: Final = 10**_DIGITS
 _UNLOCKED_GRACE_S: Final = 60.0
 _MOST_SHOWN: Final = 4096
-EPOCH: Final = 1_700_000_000
-"""Time stamped on every file of a fresh box, so that it says the same each time."""
+_SECOND: Final = 1_000_000_000
+_FRESH: Final = (EPOCH * _SECOND, EPOCH * _SECOND)
 
 
 class _Node(NamedTuple):
-    """One thing in the initial box; `same` is an earlier name of the same file."""
+    """One thing in the initial box; `same` is an earlier name of the same file.
+
+    Times are nanoseconds since 1970, of access and of modification.
+    """
 
     path: str
     mode: int
+    times: tuple[int, int]
     content: bytes = b""
     link: str = ""
     same: str = ""
 
 
 class Sandbox:
-    """The run's folder, for as long as its worker lives."""
+    """The run's folder, for as long as its worker lives.
+
+    Attributes:
+        old: What `setup` made older than the start: its times, by the name that is
+            shown for it.
+    """
 
     def __init__(self, workdir: Path | None = None) -> None:
         """Make the folder, and remove what dead runs left beside it.
@@ -78,6 +88,7 @@ class Sandbox:
         self._prefix = f"{self.root}/"
         self._shown: dict[str, str] = {}
         self._initial: tuple[_Node, ...] = ()
+        self.old: dict[str, tuple[int, int]] = {}
         self.clear()
 
     def __enter__(self) -> Self:
@@ -125,6 +136,11 @@ class Sandbox:
             CannotRunError: It holds something that cannot be made again.
         """
         self._initial = tuple(_snapshot(str(self.root), "", {}))
+        self.old = {
+            self.display(f"{self.root}/{node.path}"): node.times
+            for node in self._initial
+            if node.times != _FRESH
+        }
 
     def restore(self) -> None:
         """Make the box what it was when `keep_as_initial` was called.
@@ -153,7 +169,7 @@ class Sandbox:
             path = f"{root}/{node.path}"
             if not node.link:
                 os.chmod(path, stat.S_IMODE(node.mode))
-            os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
+            os.utime(path, ns=node.times, follow_symlinks=False)
 
     @staticmethod
     def _empty_parts(root: str) -> None:
@@ -251,22 +267,34 @@ def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list
         path = f"{folder}/{name}" if folder else name
         whole = f"{root}/{path}"
         status = os.lstat(whole)
-        mode = status.st_mode
+        mode, times = status.st_mode, _kept(status)
         if stat.S_ISLNK(mode):
-            nodes.append(_Node(path, mode, link=os.readlink(whole)))
+            nodes.append(_Node(path, mode, times, link=os.readlink(whole)))
         elif stat.S_ISDIR(mode):
-            nodes.append(_Node(path, mode))
+            nodes.append(_Node(path, mode, times))
             nodes += _snapshot(root, path, known)
         elif stat.S_ISREG(mode):
             same = known.setdefault((status.st_dev, status.st_ino), path)
             if same == path:
-                nodes.append(_Node(path, mode, content=Path(whole).read_bytes()))
+                content = Path(whole).read_bytes()
+                nodes.append(_Node(path, mode, times, content=content))
             else:
-                nodes.append(_Node(path, mode, same=same))
+                nodes.append(_Node(path, mode, times, same=same))
         else:
             message = f"setup made {path}, which is no file, folder or link"
             raise CannotRunError(message)
     return nodes
+
+
+def _kept(status: os.stat_result) -> tuple[int, int]:
+    """Return the times that a file has in each execution.
+
+    Those that `setup` gave it by hand lie before the start. The others are the real
+    time at which it ran, or whatever a checkout or a copy brought along.
+    """
+    if status.st_mtime_ns >= EPOCH * _SECOND:
+        return _FRESH
+    return min(status.st_atime_ns, EPOCH * _SECOND), status.st_mtime_ns
 
 
 def _empty(folder: str) -> None:

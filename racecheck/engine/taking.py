@@ -27,7 +27,7 @@ from racecheck.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.control import Control
@@ -48,6 +48,7 @@ class Taker:
 
     Attributes:
         touched: Names of the inodes that the last step may have changed.
+        meant: Names of those that its paths meant before it was made, in order.
         stuck: Why the execution cannot go on, or empty.
     """
 
@@ -78,6 +79,7 @@ class Taker:
             footprints: Whether steps get their footprints.
         """
         self.touched: Collection[str] = ()
+        self.meant: Sequence[str] = ()
         self.stuck = ""
         self._machine = machine
         self._names = names
@@ -100,6 +102,7 @@ class Taker:
             index: Index of the step.
         """
         self.touched = ()
+        self.meant = ()
         self._index = index
         if fault is not None and fault.kind is FaultKind.CRASH:
             return self._crash(task, fault)
@@ -176,6 +179,7 @@ class Taker:
             # Others have moved since the task came here, and paths may lead elsewhere.
             pending = task.pending = self._control.resolve(task, pending.call)
         row = pending.call.row
+        self.meant = [walk.target or "" for walk in pending.walks]
         if row.kind in MUTATING:
             self.touched = pending.touched()
             self._notes.watch_mappings(task.actor, pending)

@@ -15,10 +15,12 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from racecheck.engine.sandbox import EPOCH
 from racecheck.model import MUTATING, Kind
+from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from racecheck.engine.pending import Pending
     from racecheck.footprint import Names
     from racecheck.kernel.memory import Memory
@@ -68,22 +70,30 @@ class FileTimes:
 
     An inode that no step has touched has those of the fresh box.
 
+    Args:
+        old: Times of access and modification of what is older than the start.
+
     Attributes:
         stamped: Inodes that steps have given times to since this was last cleared, and
             whether they had others before. Those that the steps made are left out.
         now: The time that the last of these steps was taken at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, old: Mapping[str, tuple[int, int]]) -> None:
+        self._old = old
         self.stamped: dict[str, bool] = {}
         self.now = EPOCH * _SECOND
         self._times: dict[str, dict[str, int]] = {}
 
     def of(self, inode: str) -> dict[str, int]:
         """Return the times of an inode, in nanoseconds since 1970, by name."""
-        return self._times.get(inode) or dict.fromkeys(
-            ("atime", "mtime", "ctime", "btime"), EPOCH * _SECOND
-        )
+        known = self._times.get(inode)
+        if known is None:
+            names = ("atime", "mtime", "ctime", "btime")
+            known = dict.fromkeys(names, EPOCH * _SECOND)
+            if inode in self._old:
+                known["atime"], known["mtime"] = self._old[inode]
+        return known
 
     def apply(self, pending: Pending, names: Names, result: int, now: int) -> None:
         """Take note of what a successful call did to times.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from racecheck.model import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from racecheck.engine.sandbox import Sandbox
     from racecheck.footprint import Names, Resolver, Walk
@@ -28,10 +28,12 @@ class BoxView:
 
     Attributes:
         seen: The resources that the answers depended on since `forget_seen`.
+        meant: See `View.meant`.
     """
 
     def __init__(self, sandbox: Sandbox, names: Names, resolver: Resolver) -> None:
         self.seen: set[Resource] = set()
+        self.meant: Sequence[str] = ()
         self._box = str(sandbox.box)
         self._names = names
         self._resolver = resolver
@@ -66,6 +68,10 @@ class BoxView:
         """See `View.maker`."""
         actor, made, _ = (self._walk(path, follow=False).target or "").rpartition("#")
         return actor if made else ""
+
+    def identity(self, path: str) -> str:
+        """See `View.identity`."""
+        return self._ask("identity", path, self._identity)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """See `View.glob`."""
@@ -112,6 +118,9 @@ class BoxView:
             return os.readlink(f"{self._box}/{path}")
         except OSError:
             return None
+
+    def _identity(self, path: str) -> str:
+        return self._walk(path, follow=False).target or ""
 
     def _exists(self, path: str) -> bool:
         return self._walk(path, follow=False).status is not None

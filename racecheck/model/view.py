@@ -46,6 +46,22 @@ class View(Protocol):
         """Return the actor that made what is at a path, or nothing if none did."""
         ...
 
+    def identity(self, path: str) -> str:
+        """Return which file is at a path, however it is called; nothing if none is.
+
+        A link at the end is not followed. Files are named by their paths at the start,
+        or by the actor and the step that made them: `serve-1#3`.
+        """
+        ...
+
+    @property
+    def meant(self) -> Sequence[str]:
+        """Which files the paths of the last step meant as it was made, in order.
+
+        As `identity`, but for calls that follow links; nothing where none was there.
+        """
+        ...
+
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Return the paths that match, sorted; `*` matches within one folder."""
         ...
@@ -76,6 +92,10 @@ class History(Protocol):
     @property
     def ends(self) -> Sequence[ActorEnd]:
         """The actors that have ended so far."""
+        ...
+
+    def open_files(self, actor: str) -> Sequence[str]:
+        """Return which files an actor has open, each descriptor's, as identities."""
         ...
 
     def live(self, role: str) -> int:

@@ -6,6 +6,7 @@ some of them by name, and `read_settings` reads what a project has configured.
 """
 
 from racecheck.scenario.actors import Actor
+from racecheck.scenario.age import make_old
 from racecheck.scenario.anywhere import crashes, errnos, short_writes, stalls
 from racecheck.scenario.budget import Budget
 from racecheck.scenario.command import Command, command
@@ -30,6 +31,7 @@ __all__ = [
     "errno",
     "errnos",
     "load",
+    "make_old",
     "read_settings",
     "select",
     "short_write",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from racecheck.engine.clock import EPOCH_NS
+from racecheck.errors import ScenarioError
 from racecheck.model import Verdict
-from racecheck.scenario import Scenario, command
+from racecheck.scenario import Scenario, command, make_old
 from racecheck.scheduling import RandomWalkScheduler
 from tests.engine.lab import Seen, run, run_all
 
@@ -145,6 +146,41 @@ def test_times_that_are_set_are_those_that_were_meant() -> None:
         [-5, -5, 300],
         [300, -5, 300],
     ]
+
+
+def test_files_are_as_old_as_setup_made_them() -> None:
+    made = Scenario("ages")
+
+    @made.setup
+    def setup(box: Path) -> None:
+        (box / "new").write_text("new")
+        (box / "old").write_text("old")
+        (box / "link").symlink_to("new")
+        make_old(box / "old", HOUR)
+        make_old(box / "link", 2 * HOUR)
+        # As a checkout or a copy would bring it along: not what the clock says.
+        os.utime(box / "new", (EPOCH + 7, EPOCH + 7))
+
+    @made.actor
+    def one(box: Path) -> list[float]:
+        found = [*stamps(box / "old"), stamps(box / "new")[1]]
+        found.append((box / "link").lstat().st_mtime - EPOCH)
+        time.sleep(5)
+        (box / "old").write_text("newer")
+        return [*found, *stamps(box / "old")]
+
+    seen = run(made)
+
+    assert seen.operation("one").value == [
+        *(-HOUR, -HOUR, 0, 0, -2 * HOUR),
+        *(-HOUR, 5, 5),
+    ]
+
+
+@pytest.mark.parametrize("age", [0, -1, 1.5, True, EPOCH + 1])
+def test_what_is_no_age_is_refused(age: Any, tmp_path: Path) -> None:  # noqa: ANN401  any
+    with pytest.raises(ScenarioError, match="an age is"):
+        make_old(tmp_path, age)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -48,6 +48,8 @@ class FakeView:
         reads: The paths that were read, in order.
         seen: The same as resources, since `forget_seen`.
         makers: Path to the actor that made it.
+        identities: Path to which file is there, where that is not the one of the path.
+        meant: Which files the last step's paths meant.
     """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
@@ -55,9 +57,14 @@ class FakeView:
     reads: list[str] = field(default_factory=list)
     seen: set[Resource] = field(default_factory=set)
     makers: dict[str, str] = field(default_factory=dict)
+    identities: dict[str, str] = field(default_factory=dict)
+    meant: tuple[str, ...] = ()
 
     def maker(self, path: str) -> str:
         return self.makers.get(path, "")
+
+    def identity(self, path: str) -> str:
+        return self.identities.get(path, path if self.exists(path) else "")
 
     def forget_seen(self) -> None:
         self.seen.clear()
@@ -130,6 +137,10 @@ class FakeHistory:
     steps: list[Step] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     ends: list[ActorEnd] = field(default_factory=list)
+    opened: dict[str, list[str]] = field(default_factory=dict)
+
+    def open_files(self, actor: str) -> list[str]:
+        return self.opened.get(actor, [])
 
     def live(self, role: str) -> int:
         ended = {end.actor for end in self.ends}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.engine.clock import EPOCH_NS, UPTIME_NS, Clock, HostClock
-from racecheck.engine.sandbox import EPOCH
+from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
     from pathlib import Path
