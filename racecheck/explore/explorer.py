@@ -44,6 +44,9 @@ ASSUMPTIONS: Final = (
 """What every answer of the process engine takes for granted."""
 
 ASSUMED_OF_TASKS: Final = (
+    "the order of one actor's tasks among themselves was sampled, not gone through"
+)
+ASSUMED_OF_ONE_ORDER: Final = (
     "the order of one actor's tasks among themselves was not permuted"
 )
 ASSUMED_OF_WAITS: Final = "time passes only when nobody else can go on"
@@ -248,11 +251,14 @@ def _result(
     for bound in scenario.fault_bounds:
         bounds[f"most {bound.fault}"] = bound.most
     coverage = Coverage.SAMPLED
+    of_tasks = ASSUMED_OF_TASKS
     if isinstance(scheduler, ExhaustiveScheduler):
         bounds["exhaustive"] = scheduler.exhaustive
         bounds["sampled"] = scheduler.sampled
         bounds["given_up"] = scheduler.blocked
         coverage = Coverage.CUT
+        if not scheduler.sampled:
+            of_tasks = ASSUMED_OF_ONE_ORDER
         left_out = tally.tasks or tally.waits or tally.unordered or tally.unknown
         if scheduler.finished and not (left_out or runner.spun):
             coverage = Coverage.COMPLETE
@@ -266,7 +272,7 @@ def _result(
         coverage=coverage,
         assumptions=(
             *ASSUMPTIONS,
-            *((ASSUMED_OF_TASKS,) if tally.tasks else ()),
+            *((of_tasks,) if tally.tasks else ()),
             *((ASSUMED_OF_WAITS,) if tally.waits or runner.spun else ()),
             *((ASSUMED_OF_SPINS,) if runner.spun else ()),
             *(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from racecheck.explore.shrink import Shrinker
 from racecheck.explore.traces import broken, first_difference
 from racecheck.explore.trials import Trials
-from racecheck.model import Finding, context_switches
+from racecheck.model import Finding
 from racecheck.scheduling import RecordedScheduler
 from racecheck.storage import Token, encode
 
@@ -122,9 +122,9 @@ def _finding(
         message=message,
         token=encode(Token.of(trace)),
         steps=len(trace.steps),
-        context_switches=context_switches([step.actor for step in trace.steps]),
+        context_switches=trace.schedule.context_switches(),
         found_steps=len(found.steps),
-        found_context_switches=context_switches([step.actor for step in found.steps]),
+        found_context_switches=found.schedule.context_switches(),
         confirmed=confirmed,
         execution=execution,
         trace=trace,

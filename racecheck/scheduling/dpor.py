@@ -82,6 +82,8 @@ class DPORScheduler:
     Attributes:
         blocked: Executions that were given up because all that could go on was asleep.
         finished: Whether everything has been covered.
+        left_out: Whether several tasks of one actor could go on at the same time, so
+            that there are orders which are not covered.
     """
 
     def __init__(self, seed: int = 0, *, sleep_sets: bool = True) -> None:
@@ -94,6 +96,7 @@ class DPORScheduler:
         """
         self.blocked = 0
         self.finished = False
+        self.left_out = False
         self._seed = seed
         self._sleep_sets = sleep_sets
         self._stack: list[Node] = []
@@ -172,6 +175,7 @@ class DPORScheduler:
             actor, _ = from_lane(point.actor)
             if actor not in points or point.actor == self._lanes.get(actor):
                 points[actor] = point
+        self.left_out = self.left_out or len(points) < len(enabled)
         return points
 
     def _enter(

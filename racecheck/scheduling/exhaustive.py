@@ -22,6 +22,11 @@ class ExhaustiveScheduler:
     The search goes through the orders as a tree, leaves first, and a race that needs a
     turn near the root comes late in it. Samples come from everywhere.
 
+    The search takes the tasks of one actor as one, and leaves out the orders that they
+    can have among themselves. Where there are such orders, every other execution is a
+    sample, in which each task is somebody of its own, and samples go on when the search
+    has ended: as long as anybody wants them, since they never cover everything.
+
     Attributes:
         exhaustive: Executions of the search so far.
         sampled: Samples so far.
@@ -61,7 +66,8 @@ class ExhaustiveScheduler:
     def start_execution(self) -> int | None:
         """Begin an execution of the search, or a sample."""
         turn = self.exhaustive + self.sampled
-        sample = turn >= _ALONE and turn % 2 == 1 and not self.finished
+        wanted = self._search.left_out or (turn >= _ALONE and not self.finished)
+        sample = wanted and (turn % 2 == 1 or self.finished)
         self._active = self._samples if sample else self._search
         seed = self._active.start_execution()
         if seed is not None:

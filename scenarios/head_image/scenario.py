@@ -1,6 +1,7 @@
 """Serves of one pack that write its head image at the same time, and who reads it."""
 
 from pathlib import Path
+from threading import Thread
 
 from racecheck.invariants import (
     no_lost_writes,
@@ -16,6 +17,7 @@ from scenarios.head_image.image import Key, Refusal, read_head_image, validate
 from scenarios.head_image.payload import pack_sections
 from scenarios.head_image.writers import (
     Writer,
+    write_counted,
     write_inplace,
     write_pid,
     write_shared,
@@ -34,13 +36,17 @@ def accepted(value: object) -> object:
     return None if value in set(Refusal) else f"returned {value!r}"
 
 
-def invariants() -> list[Invariant]:
-    """Return what every head-image scenario has to hold."""
+def invariants(writes: int = 1) -> list[Invariant]:
+    """Return what every head-image scenario has to hold.
+
+    Args:
+        writes: How many writes one writer makes at a time.
+    """
     return [
         whole_images(IMAGE, validate),
         no_lost_writes(),
         no_silent_loss(IMAGE, validate),
-        temp_files_bounded(f"{IMAGE}.tmp*"),
+        temp_files_bounded(f"{IMAGE}.tmp*", per_writer=writes),
         served("load", accepted),
     ]
 
@@ -48,6 +54,19 @@ def invariants() -> list[Invariant]:
 def serve(box: Path, write: Writer) -> bool:
     """Write the pack's head image, as a cold serve does."""
     return write(box / IMAGE, SECTIONS)
+
+
+def serve_two(box: Path, write: Writer) -> bool:
+    """Serve the pack to two at a time, in threads of one process."""
+    written: list[bool] = []
+    threads = [
+        Thread(target=lambda: written.append(serve(box, write))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return written == [True, True]
 
 
 def load(box: Path) -> bytes | Refusal:
@@ -81,6 +100,16 @@ three_cold_serves.over(
 same_pid = cold_serves("head_image/same_pid", 2, same_pid=True)
 same_pid.over(
     write={"pid": write_pid, "unique": write_unique}, expect={"pid": SHARED_NAME}
+)
+
+two_threads = Scenario("head_image/two_threads", invariants=invariants(2), budget=200)
+two_threads.writer(succeeds=bool)(serve_two)
+two_threads.reader(load)
+two_threads.over(
+    write={"pid": write_pid, "counted": write_counted},
+    tags="B10",
+    # Of the two who share a name one always fails, and so does what they are part of.
+    expect={"pid": SHARED_NAME - {"no_silent_loss"}},
 )
 
 killed_before_rename = cold_serves(

@@ -1,12 +1,14 @@
-"""Four ways to put a head image at a path, as the C program of the report does it.
+"""Five ways to put a head image at a path, as the C program of the report does it.
 
-`write_shared` is the program as reported, `write_pid` its repair, `write_unique` one
-that also holds where process ids are shared, and `write_inplace` the simplest thing one
-could do. Each returns whether it succeeded, like the original,
+`write_shared` is the program as reported, `write_pid` its repair, `write_counted` one
+that also holds for the threads of one process, `write_unique` one that holds where
+process ids are shared as well, and `write_inplace` the simplest thing one could do.
+Each returns whether it succeeded, like the original,
 which has no other way to tell. The pieces (name a temp file, open it, fill it, publish
 it, clean up) come first and are separate: another way is another combination.
 """
 
+import itertools
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +21,8 @@ Writer = Callable[[Path, Sequence[bytes]], bool]
 # Size of the buffer in which the original prints the name of its temp file, the zero
 # byte at the end included.
 PATH_BUFFER_NBYTES = 4096
+
+_writes = itertools.count(1)
 
 
 def shared_temp(path: Path) -> Path:
@@ -34,6 +38,11 @@ def shared_temp(path: Path) -> Path:
 def pid_temp(path: Path) -> Path:
     """Name the temp file of this process for `path`."""
     return Path(f"{path}.tmp.{os.getpid()}")
+
+
+def counted_temp(path: Path) -> Path:
+    """Name a temp file that no other write of this host uses, by any thread."""
+    return Path(f"{pid_temp(path)}.{next(_writes)}")
 
 
 def unique_temp(path: Path) -> Path:
@@ -136,6 +145,20 @@ def write_pid(path: Path, sections: Sequence[bytes]) -> bool:
     return fits(temp) and write_through(temp, path, sections)
 
 
+def write_counted(path: Path, sections: Sequence[bytes]) -> bool:
+    """Write through a temp file that no other write of this host uses, by any thread.
+
+    Args:
+        path: Where the image shall be.
+        sections: Its bytes, each item in a write of its own.
+
+    Returns:
+        As `write_pid` does.
+    """
+    temp = counted_temp(path)
+    return fits(temp) and write_through(temp, path, sections)
+
+
 def write_unique(path: Path, sections: Sequence[bytes]) -> bool:
     """Write through a temp file of this write alone, whoever has the same process id.
 
@@ -171,6 +194,7 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
     {
         "pid": write_pid,
         "shared": write_shared,
+        "counted": write_counted,
         "unique": write_unique,
         "inplace": write_inplace,
     }

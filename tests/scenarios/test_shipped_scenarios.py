@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.api import Options, explore_all
+from racecheck.explore.explorer import ASSUMED_OF_TASKS
 from racecheck.footprint import dependence
-from racecheck.model import Buffer, Kind, Verdict
+from racecheck.model import Buffer, Coverage, Kind, Verdict
 from racecheck.scenario import Budget, load, select
 
 if TYPE_CHECKING:
@@ -88,6 +89,37 @@ def test_the_repaired_programs_pass(name: str) -> None:
 
 def test_two_writers_with_one_pid_race_as_with_one_name() -> None:
     assert found_in(explored("head_image/same_pid/pid")).keys() == SHARED_NAME
+
+
+def test_two_threads_of_one_process_race_on_the_name_with_its_id() -> None:
+    result = explored("head_image/two_threads/pid")
+
+    found = found_in(result)
+    assert found.keys() == {"no_lost_writes", "whole_images"}
+    assert result.coverage is Coverage.CUT
+    assert ASSUMED_OF_TASKS in result.assumptions
+    # One thread renamed away what the other had opened by the same name.
+    trace = found["no_lost_writes"].trace
+    failed = next(
+        each for each in trace.steps if each.kind is Kind.RENAME and each.failed
+    )
+    pairs = [
+        (step.kind, sorted(map(str, dependence(step.footprint, failed.footprint))))
+        for step in trace.steps
+        if (step.actor, step.kind) == ("serve_two", Kind.RENAME)
+        and {step.task, failed.task} == {1, 2}
+    ]
+    assert [kind for kind, _ in pairs] == [Kind.RENAME]
+    assert any("name 'head.img.tmp.1001'" in each for _, on in pairs for each in on)
+
+
+def test_threads_that_count_their_writes_do_not_race() -> None:
+    result = explored("head_image/two_threads/counted")
+
+    assert result.verdict is Verdict.PASSED, result.reason
+    assert result.coverage is Coverage.CUT
+    assert ASSUMED_OF_TASKS in result.assumptions
+    assert int(result.bounds["sampled"]) >= 50
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from racecheck.model import (
     Schedule,
     SchedulingPoint,
     Step,
+    from_lane,
+    lane_of,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +70,9 @@ class Execution:
 
     @property
     def schedule(self) -> Schedule:
-        decisions = tuple(Decision(step.actor, step.fault) for step in self.steps)
+        decisions = tuple(
+            Decision(lane_of(step.actor, step.task), step.fault) for step in self.steps
+        )
         return Schedule(self.seed, decisions)
 
 
@@ -97,10 +101,12 @@ def execute(
         if crashed:
             left[current] = []
         kind = Kind.CRASH if crashed else Kind.STALL if stalled else op.kind
+        actor, task = from_lane(current)
         steps.append(
             Step(
                 index=len(steps),
-                actor=current,
+                actor=actor,
+                task=task,
                 operation=0,
                 call=op.call or op.kind,
                 kind=kind,
