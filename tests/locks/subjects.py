@@ -15,11 +15,11 @@ from racecheck.invariants import invariant
 from racecheck.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from racecheck.model import History, PlannedFault, View
+    from racecheck.model import FaultBound, History, PlannedFault, View
     from racecheck.scenario import Me
 
     Subject = Callable[[Path], AbstractContextManager[object]]
@@ -120,6 +120,15 @@ def work(box: Path, name: str, seconds: float) -> None:
     marker.rmdir()
 
 
+def take_turn(subject: Subject, box: Path, name: str) -> float:
+    """Work for a second under a lock; return how long it took to get it."""
+    start = time.monotonic()
+    with subject(box / "lock"):
+        waited = time.monotonic() - start
+        work(box, name, 1)
+    return waited
+
+
 @invariant
 def exclusive(view: View, history: History) -> str | None:
     """No two are inside at a time, those apart that were killed there."""
@@ -129,9 +138,21 @@ def exclusive(view: View, history: History) -> str | None:
     return f"{' and '.join(inside)} are inside" if len(inside) > 1 else None
 
 
-def locked(subject: Subject, *faults: PlannedFault, count: int = 2) -> Scenario:
+def locked(
+    subject: Subject,
+    *faults: PlannedFault | FaultBound,
+    count: int = 2,
+    max_steps: int = 10_000,
+    expect: Collection[str] = (),
+) -> Scenario:
     """Return actors who take a lock in turn, and work for a second inside."""
-    made = Scenario("locks/subjects", invariants=[exclusive], faults=faults)
+    made = Scenario(
+        "locks/subjects",
+        invariants=[exclusive],
+        faults=faults,
+        max_steps=max_steps,
+        expect=expect,
+    )
 
     @made.setup
     def setup(box: Path) -> None:
@@ -139,10 +160,6 @@ def locked(subject: Subject, *faults: PlannedFault, count: int = 2) -> Scenario:
 
     @made.actor(count=count, raises=GAVE_UP)
     def act(box: Path, me: Me) -> float:
-        start = time.monotonic()
-        with subject(box / "lock"):
-            waited = time.monotonic() - start
-            work(box, me.name, 1)
-        return waited
+        return take_turn(subject, box, me.name)
 
     return made

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from racecheck.model import Ending, Verdict
-from racecheck.scenario import crash, stall
+from racecheck.api import Options, explore
+from racecheck.model import Ending, Kind, Verdict
+from racecheck.scenario import Budget, crash, crashes, stall
 from racecheck.scheduling import (
     PCTScheduler,
     PlannedFaultsScheduler,
@@ -20,12 +21,14 @@ from tests.locks.subjects import (
     endless_poll,
     hurried_poll,
     locked,
+    lockf,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.model import Scheduler
+    from tests.locks.subjects import Subject
 
 pytestmark = pytest.mark.processes
 
@@ -70,9 +73,11 @@ def test_what_is_no_lock_is_found_out() -> None:
     assert any(seen.trace.verdict is Verdict.PASSED for seen in found)
 
 
-def killed(name: str, *, count: int, among_others: bool = True) -> list[Seen]:
+def killed(
+    subject: Subject, *, count: int, among_others: bool = True, max_steps: int = 10_000
+) -> list[Seen]:
     """Kill the first actor before each of its steps: by itself, and among others."""
-    made = locked(SUBJECTS[name], count=count)
+    made = locked(subject, count=count, max_steps=max_steps)
     steps = len(run(made, "act-1 to end").of("act-1"))
     return run_all(
         made,
@@ -90,7 +95,7 @@ def killed(name: str, *, count: int, among_others: bool = True) -> list[Seen]:
 def test_a_lock_of_the_kernel_is_free_when_its_holder_is_killed(
     name: str, count: int
 ) -> None:
-    for seen in killed(name, count=count):
+    for seen in killed(SUBJECTS[name], count=count):
         assert seen.trace.verdict is Verdict.PASSED, seen.trace
         others = [
             each for each in seen.trace.operations if each.ending is not Ending.CRASHED
@@ -101,7 +106,7 @@ def test_a_lock_of_the_kernel_is_free_when_its_holder_is_killed(
 
 def test_a_lock_file_of_who_was_killed_makes_others_give_up() -> None:
     given_up = []
-    for seen in killed("poll", count=2, among_others=False):
+    for seen in killed(SUBJECTS["poll"], count=2, among_others=False):
         assert seen.trace.verdict is Verdict.PASSED
         left = "lock" in seen.files
         other = seen.operation("act-2")
@@ -115,19 +120,38 @@ def test_a_lock_file_of_who_was_killed_makes_others_give_up() -> None:
 
 
 def test_a_lock_file_of_who_was_killed_breaks_progress_where_nobody_gives_up() -> None:
-    made = locked(endless_poll, crash("act-1", on="rmdir"))
-    made.max_steps = 1000
+    blocked = []
+    for seen in killed(endless_poll, count=2, among_others=False, max_steps=60):
+        (crash_step,) = seen.of("act-1", "crash")
+        if "lock" not in seen.files:
+            # It was killed before it had the lock, or when it had let it go.
+            assert seen.trace.verdict is Verdict.PASSED
+            continue
+        assert seen.trace.verdict is Verdict.VIOLATED
+        assert [each.invariant for each in seen.trace.violations] == ["progress"]
+        assert "act-2 operation 0 never ended" in seen.trace.violations[0].message
+        blocked.append(crash_step.args["before"])
+    # From the call after the one that makes the file to the one that removes it.
+    assert (blocked[0], blocked[-1]) == ("close", "unlink")
+    assert len(blocked) > 5
 
-    seen = run(made, "act-1 to end")
 
-    assert seen.trace.verdict is Verdict.VIOLATED
-    assert [each.invariant for each in seen.trace.violations] == ["progress"]
-    assert "act-2 operation 0 never ended" in seen.trace.violations[0].message
+@pytest.mark.parametrize("subject", [lockf, endless_poll])
+def test_a_search_says_which_lock_outlives_its_holder(subject: Subject) -> None:
+    broken = {"progress"} if subject is endless_poll else set()
+    made = locked(subject, crashes(), max_steps=200, expect=broken)
+
+    result = explore(made, Options(budget=Budget(executions=60)))
+
+    assert {each.invariant for each in result.findings} == broken, result.reason
+    for each in result.findings:
+        assert each.confirmed
+        assert [step.kind for step in each.trace.steps].count(Kind.CRASH) == 1
 
 
 def test_a_lock_file_that_names_its_owner_is_taken_over_once_it_does() -> None:
     taken_over, given_up = 0, []
-    for seen in killed("SoftFileLock", count=2, among_others=False):
+    for seen in killed(SUBJECTS["SoftFileLock"], count=2, among_others=False):
         assert seen.trace.verdict is Verdict.PASSED
         other = seen.operation("act-2")
         taken_over += other.succeeded
@@ -145,8 +169,8 @@ def test_a_lock_file_that_names_its_owner_is_taken_over_once_it_does() -> None:
 def test_others_give_up_in_time_on_a_holder_that_is_too_slow(
     name: str, count: int
 ) -> None:
-    made = locked(SUBJECTS[name], stall("act-1", 3600, on="pwrite64"), count=count)
-    made.max_steps = 50_000
+    slow = stall("act-1", 3600, on="pwrite64")
+    made = locked(SUBJECTS[name], slow, count=count, max_steps=50_000)
 
     seen = run(made, "act-1 to read", "act-1")
 
