@@ -19,6 +19,7 @@ from racecheck.model import (
     Program,
     Resource,
     Step,
+    Value,
 )
 
 if TYPE_CHECKING:
@@ -201,6 +202,9 @@ class Play:
         *,
         result: int = 0,
         fault: Fault | None = None,
+        args: dict[str, Value] | None = None,
+        names: str = "",
+        operation: int = 0,
         **files: bytes | None,
     ) -> None:
         """Take a step; `head_img=b"..."` puts that there, and None removes it."""
@@ -211,7 +215,18 @@ class Play:
             else:
                 self.view.files[path] = content
         index = len(self.history.steps)
-        taken = Step(index, actor, 0, str(kind), kind, {}, result, fault=fault)
+        outputs: dict[str, Value] = {"names": names} if names else {}
+        taken = Step(
+            index,
+            actor,
+            operation,
+            str(kind),
+            kind,
+            args or {},
+            result,
+            outputs,
+            fault=fault,
+        )
         self.history.steps.append(taken)
         self.judge.on_step(self._view, self._history, taken)
 
