@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from racecheck.model import ActorEnd, Ending, Fault, Operation
+from racecheck.engine.sources import source
+from racecheck.model import ActorEnd, Ending, Fault, Frame, Operation
 
 if TYPE_CHECKING:
     from racecheck.engine.actor import Report
@@ -45,7 +46,7 @@ class Endings:
             value=msgspec.msgpack.decode(report.value),
             shown=report.shown,
             exception=report.exception,
-            frames=report.frames,
+            frames=tuple(_named(frame) for frame in report.frames),
         )
 
     def ended(self, actor: Actor, status: int) -> None:
@@ -100,3 +101,9 @@ class Endings:
         actor.operation += 1
         actor.first_step = None
         actor.faults = 0
+
+
+def _named(frame: Frame) -> Frame:
+    """Return a place without what it is called on this machine alone."""
+    named = source(frame.file)
+    return Frame(named.name, frame.line, frame.function, named.library)

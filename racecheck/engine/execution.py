@@ -20,6 +20,7 @@ from racecheck.engine.endings import Endings
 from racecheck.engine.holding import Holding
 from racecheck.engine.locks import Locks
 from racecheck.engine.notes import Notes
+from racecheck.engine.recorder import Recorder
 from racecheck.engine.taking import Taker
 from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from racecheck.model import (
         ActorEnd,
         Decision,
+        Detail,
         FaultBound,
         Footprint,
         Operation,
@@ -77,6 +79,7 @@ class Execution:
         seed: int,
         max_steps: int,
         footprints: bool = False,
+        record: bool = False,
         reuse: bool = False,
         fault_bounds: Sequence[FaultBound] = (),
     ) -> None:
@@ -88,6 +91,7 @@ class Execution:
             seed: Seed of their random bytes.
             max_steps: Steps of one execution at which it is broken off.
             footprints: Whether steps get their footprints.
+            record: Whether to record what a report shows beside the steps.
             reuse: Whether actors may run in processes that were used before.
             fault_bounds: Faults that the scheduler may choose, and how often.
         """
@@ -114,6 +118,7 @@ class Execution:
             self._actors, self._clock, self._locks, max_steps=max_steps
         )
         self._bound = max_steps
+        self._recorder = Recorder(machine, self._names) if record else None
         self._control = Control(
             machine,
             self._names,
@@ -188,6 +193,11 @@ class Execution:
         tables = [process.descriptors.table() for process in processes]
         return sorted(file.target for table in tables for file in table.values())
 
+    @property
+    def detail(self) -> Detail | None:
+        """What was recorded beside the steps, if that was asked for."""
+        return None if self._recorder is None else self._recorder.detail()
+
     def live(self, role: str) -> int:
         """Count the actors of a role that have started and not ended."""
         return sum(
@@ -209,7 +219,11 @@ class Execution:
         self._machine.busy = True
         try:
             observer.start(view, self if self._footprints else None)
+            if self._recorder is not None:
+                self._recorder.start()
             self._start_ready()
+            if self._recorder is not None:
+                self._recorder.begin()
             current: str | None = None
             while points := self._points():
                 if len(self.steps) >= self._bound:
@@ -221,7 +235,13 @@ class Execution:
                     break
                 task = self._find(decision.actor)
                 current = task.lane
+                if self._recorder is not None:
+                    self._recorder.before(task)
                 self._step(task, decision, view, observer)
+                if self._recorder is not None:
+                    self._recorder.after(
+                        self.steps[-1], self._locks.held(), self._waits()
+                    )
                 scheduler.record(self.steps[-1])
                 self.stuck = self.broken_off
                 if self.stuck:
@@ -283,15 +303,19 @@ class Execution:
         ]
 
     def _give_up(self) -> None:
-        waits = [
-            (task.lane, self._describe(task, task.wait))
+        waits = self._waits()
+        if self._control.sleepers():
+            self.stuck = ", ".join(f"{lane} sleeps in the kernel" for lane in waits)
+        else:
+            self.waiting = tuple(f"{lane} in {call}" for lane, call in waits.items())
+
+    def _waits(self) -> dict[str, str]:
+        """Return what each task that waits is waiting for."""
+        return {
+            task.lane: self._describe(task, task.wait)
             for task in self._left()
             if task.wait is not None
-        ]
-        if self._control.sleepers():
-            self.stuck = ", ".join(f"{lane} sleeps in the kernel" for lane, _ in waits)
-        else:
-            self.waiting = tuple(f"{lane} in {call}" for lane, call in waits)
+        }
 
     def _describe(self, task: Task, wait: Wait) -> str:
         return self._locks.describe(task) if isinstance(wait, LockWait) else wait.call

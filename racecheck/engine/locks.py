@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from racecheck.footprint import fdinfo
 from racecheck.kernel.decode import read_lock
 from racecheck.kernel.rows import F_GETLK, F_OFD_GETLK, F_SETLKW
-from racecheck.model import Kind
+from racecheck.model import Held, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # struct flock: type, whence, start, length, process id.
 _FLOCK: Final = struct.Struct("=2h4x2qi")
+_TYPES: Final = {"FLOCK": "flock", "POSIX": "POSIX", "OFDLCK": "OFD"}
 _LONGEST_CIRCLE: Final = 12
 """Of how many processes a circle may be for the kernel to find it, as measured."""
 
@@ -121,6 +122,19 @@ class Locks:
             0 if lock.end == fdinfo.FOREVER else lock.end - lock.start,
             first.process.shown if lock.type == "POSIX" else -1,
         )
+
+    def held(self) -> Iterator[Held]:
+        """Yield all locks that are held, as reports show them."""
+        for actor in self._actors:
+            for process in actor.processes():
+                for target in {file.target for file in process.descriptors.files()}:
+                    for lock, file in _locks_on(process, target):
+                        lane, step = self._since(actor, file, lock)
+                        end = 0 if lock.end == fdinfo.FOREVER else lock.end
+                        kind = _TYPES[lock.type]
+                        yield Held(
+                            lane, file.path, kind, lock.exclusive, lock.start, end, step
+                        )
 
     @staticmethod
     def holds_any(process: Process) -> bool:

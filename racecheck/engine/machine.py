@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.engine.idle import IdleActors, stands_in
 from racecheck.engine.sandbox import Sandbox
+from racecheck.engine.stacks import Stacks
 from racecheck.engine.template import Streams, Template
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
@@ -102,6 +103,7 @@ class Machine:
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
         self.streams: list[Streams] = []
+        self._stacks: Stacks | None = None
         self._zygote: Zygote | None = None
         self._templates: dict[int, Template] = {}
         memory = Memory(os.getpid())
@@ -143,6 +145,13 @@ class Machine:
         self.watchdog.__exit__(None, None, None)
         self._stop_serving()
         self.sandbox.remove()
+
+    @property
+    def stacks(self) -> Stacks:
+        """Reads the stacks of actors; made when it is first asked for."""
+        if self._stacks is None:
+            self._stacks = Stacks()
+        return self._stacks
 
     def view(self, names: Names) -> BoxView:
         """Return a view of the box for one execution."""

@@ -45,6 +45,7 @@ class Process:
         clock: Monotonic time that its clock page shows, -1 before it shows any.
         asks: Whether it makes a call each time that it looks at a clock.
         alarms: Its alarms and timers, by what the program knows them by.
+        foreign: Whether it runs another program than the one it was forked from.
         borrows: Whether it runs in its parent's memory, as a vfork child does until it
             executes a program or ends.
         ended: Whether it has ended.
@@ -58,6 +59,7 @@ class Process:
         "clock",
         "descriptors",
         "ended",
+        "foreign",
         "parent",
         "pid",
         "proc",
@@ -75,6 +77,7 @@ class Process:
         self.asks = False
         self.alarms: dict[object, Alarm] = {}
         self.borrows = False
+        self.foreign: bool = parent is not None and parent.foreign
         self.ended = False
         self.vdso: VDSO | None = None
         self._memory: Memory | None = None
@@ -94,6 +97,7 @@ class Process:
     def executed(self) -> None:
         """Take note of an exec: another address space, some descriptors closed."""
         self.release()
+        self.foreign = True
         self.borrows = False
         self.descriptors.execute()
         self.clock = -1

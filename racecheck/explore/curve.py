@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.traces import broken
 from racecheck.explore.trials import unplanned
+from racecheck.model import Share
 from racecheck.scheduling import (
     PlannedFaultsScheduler,
     RandomFaultsScheduler,
@@ -20,20 +21,6 @@ if TYPE_CHECKING:
     from racecheck.model import Decision, Scheduler, SchedulingPoint, Step, Trace
 
 MOST_POINTS: Final = 25
-
-
-class Share(NamedTuple):
-    """How often an invariant is broken in executions that begin alike.
-
-    Attributes:
-        step: How many steps they have in common.
-        failing: How many of them break the invariant.
-        total: How many there were.
-    """
-
-    step: int
-    failing: int
-    total: int
 
 
 def curve(

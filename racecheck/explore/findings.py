@@ -82,6 +82,10 @@ def look_into(
             if parted and found is again:
                 # That one did go the same way again.
                 anew, parted = again, ""
+            if found.schedule != anew.schedule and found.detail is None:
+                # It was found on the way, and nothing but its steps was kept.
+                recorded = repeat(runner, found)[0]
+                found = recorded if name in broken(recorded) else found
             told[name] = _finding(name, anew, found, execution, confirmed=not parted)
             difference = difference or parted
     return list(told.values()), difference
@@ -104,7 +108,12 @@ def repeat(runner: Runner, trace: Trace, *, reuse: bool = False) -> tuple[Trace,
     seed = recorded.start_execution()
     assert seed is not None  # noqa: S101  it has one execution
     again = runner.run(
-        recorded, seed, footprints=not reuse, outputs=not reuse, reuse=reuse
+        recorded,
+        seed,
+        footprints=not reuse,
+        outputs=not reuse,
+        record=not reuse,
+        reuse=reuse,
     )
     assert again is not None  # noqa: S101  a recording is never given up
     return again, first_difference(trace.steps, again.steps)
@@ -128,4 +137,5 @@ def _finding(
         confirmed=confirmed,
         execution=execution,
         trace=trace,
+        original=None if found.schedule == trace.schedule else found,
     )

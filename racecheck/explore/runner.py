@@ -75,6 +75,7 @@ class Runner:
         *,
         footprints: bool = False,
         outputs: bool = False,
+        record: bool = False,
         reuse: bool = False,
     ) -> Trace | None:
         """Run one execution.
@@ -84,6 +85,7 @@ class Runner:
             seed: What its `start_execution` returned.
             footprints: Whether the steps get footprints.
             outputs: Whether the trace gets what the actors printed.
+            record: Whether it gets what a report shows beside the steps.
             reuse: Whether actors may run in processes that were used before.
 
         Returns:
@@ -95,6 +97,7 @@ class Runner:
             seed=seed,
             max_steps=self.scenario.max_steps,
             footprints=footprints,
+            record=record,
             reuse=reuse,
             fault_bounds=self.scenario.fault_bounds,
         )
@@ -120,6 +123,7 @@ class Runner:
             uncontrolled=tuple(execution.notes.uncontrolled),
             unordered=tuple(execution.notes.unordered),
             outputs=self._outputs() if outputs else {},
+            detail=execution.detail,
         )
 
     def _verdict(self, execution: Execution) -> _Judged:

@@ -60,6 +60,10 @@ class Registers(Protocol):
         """At an exit stop: let call `number` end as one that a signal interrupts."""
         ...
 
+    def thread_pointer(self, tid: int) -> int:
+        """At any stop: return its thread pointer; `pthread_self` is there or below."""
+        ...
+
 
 class X8664:
     """Registers of x86-64, by GETREGS and SETREGS.
@@ -73,6 +77,7 @@ class X8664:
     _RAX: Final = 10
     _ORIG_RAX: Final = 15
     _RIP: Final = 16
+    _FS_BASE: Final = 21
     _ARGS: Final = (14, 13, 12, 7, 9, 8)
 
     def __init__(self) -> None:
@@ -130,6 +135,11 @@ class X8664:
         self._values[self._RAX] = -_ERESTARTSYS & _MASK
         self._set(tid)
 
+    def thread_pointer(self, tid: int) -> int:
+        """See `Registers.thread_pointer`."""
+        self._get(tid)
+        return self._values[self._FS_BASE]
+
 
 class AArch64:
     """Registers of 64-bit ARM, by GETREGSET and SETREGSET.
@@ -144,6 +154,7 @@ class AArch64:
     _SETREGSET: Final = 0x4205
     _PRSTATUS: Final = 1
     _SYSTEM_CALL: Final = 0x404
+    _TLS: Final = 0x401
     _PC: Final = 32
 
     def __init__(self) -> None:
@@ -208,6 +219,12 @@ class AArch64:
         self._get(tid)
         self._values[0] = -_ERESTARTSYS & _MASK
         self._set(tid)
+
+    def thread_pointer(self, tid: int) -> int:
+        """See `Registers.thread_pointer`."""
+        value = (ctypes.c_ulonglong * 1)()
+        self._transfer(tid, self._GETREGSET, self._TLS, value)
+        return value[0]
 
 
 def registers(machine: str | None = None) -> Registers:

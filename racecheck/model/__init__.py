@@ -1,11 +1,12 @@
 """Frozen data and protocols that all the other packages share."""
 
+from racecheck.model.detail import Content, Detail, Held, Moment, Node
 from racecheck.model.footprint import EMPTY, Footprint, Resource, Write
 from racecheck.model.history import ActorEnd, Ending, Frame, Operation
 from racecheck.model.invariant import Invariant
 from racecheck.model.kind import MUTATING, Kind
 from racecheck.model.program import Program
-from racecheck.model.result import Finding, Progress, ScenarioResult
+from racecheck.model.result import Finding, Progress, Race, ScenarioResult, Share
 from racecheck.model.schedule import (
     Decision,
     Fault,
@@ -30,8 +31,10 @@ __all__ = [
     "ActorEnd",
     "ActorInfo",
     "Buffer",
+    "Content",
     "Coverage",
     "Decision",
+    "Detail",
     "Ending",
     "Fault",
     "FaultBound",
@@ -39,18 +42,23 @@ __all__ = [
     "Finding",
     "Footprint",
     "Frame",
+    "Held",
     "History",
     "Invariant",
     "Kind",
+    "Moment",
+    "Node",
     "Operation",
     "PlannedFault",
     "Program",
     "Progress",
+    "Race",
     "Resource",
     "ScenarioResult",
     "Schedule",
     "Scheduler",
     "SchedulingPoint",
+    "Share",
     "Step",
     "Trace",
     "Value",

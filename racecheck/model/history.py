@@ -20,11 +20,19 @@ class Ending(StrEnum):
 
 
 class Frame(msgspec.Struct, frozen=True, array_like=True):
-    """One place in the source, innermost last in a list of them."""
+    """One place in the source.
+
+    Attributes:
+        file: The file, from the folder of its project or from where it is installed.
+        line: Number of the line, from 1.
+        function: Qualified name of the function.
+        library: Whether it is no part of the subject's project.
+    """
 
     file: str
     line: int
     function: str
+    library: bool = False
 
 
 class Operation(msgspec.Struct, frozen=True):

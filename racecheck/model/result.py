@@ -8,6 +8,20 @@ from racecheck.model.trace import Trace
 from racecheck.model.verdict import Coverage, Verdict
 
 
+class Share(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """How often an invariant is broken in executions that begin alike.
+
+    Attributes:
+        step: How many steps they have in common.
+        failing: How many of them break the invariant.
+        total: How many there were.
+    """
+
+    step: int
+    failing: int
+    total: int
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One invariant found false, with the execution that shows it.
 
@@ -22,6 +36,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         confirmed: Whether a second execution from the token gave the same steps.
         execution: Which execution found it, from 1.
         trace: The execution itself.
+        original: The execution as it was found, if it was made simpler since.
+        curve: How often the invariant is broken from points of the execution on, if
+            that was asked for.
     """
 
     invariant: str
@@ -34,6 +51,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool
     execution: int
     trace: Trace
+    original: Trace | None = None
+    curve: tuple[Share, ...] = ()
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +91,20 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     seconds: float
     findings: tuple[Finding, ...]
+
+
+class Race(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding with what is to be known of where it was found: a trace file.
+
+    Attributes:
+        finding: The invariant found false, with the execution that shows it.
+        expected: The invariants that the scenario says are broken.
+        about: How and where it was found: versions and settings by name.
+    """
+
+    finding: Finding
+    expected: tuple[str, ...] = ()
+    about: dict[str, str] = {}
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from racecheck.model.detail import Detail
 from racecheck.model.history import ActorEnd, Operation
 from racecheck.model.schedule import Schedule
 from racecheck.model.step import Step
@@ -35,6 +36,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         uncontrolled: What was not controlled or not decoded, each by name.
         unordered: What depended on the order of steps though it is no step.
         outputs: Standard output and error of each actor.
+        detail: What was recorded beside the steps, if that was asked for.
     """
 
     scenario: str
@@ -50,3 +52,4 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     uncontrolled: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()
     outputs: dict[str, str] = {}
+    detail: Detail | None = None

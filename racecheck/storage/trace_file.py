@@ -1,6 +1,6 @@
 """Trace files: one execution with all that a report needs, as a file.
 
-A file is a line `racecheck trace 1` and then a Zstandard frame with the trace in
+A file is a line `racecheck trace 2` and then a Zstandard frame with the race in
 msgpack. Equal traces give equal bytes, whoever writes them, when and where.
 """
 
@@ -15,13 +15,13 @@ import msgspec
 import zstandard
 
 from racecheck.errors import TraceFileError
-from racecheck.model import Trace
+from racecheck.model import Race
 from racecheck.storage.canonical import canonical_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 
 _HEADER = re.compile(rb"racecheck trace ([0-9]{1,9})\n")
 _LEVEL = 10
@@ -29,21 +29,21 @@ _MAX_BODY = 1 << 28
 """Bytes of a trace before it is compressed: a million steps or more."""
 
 
-def write_trace(trace: Trace, path: Path) -> None:
-    """Write a trace to a file, which appears whole or not at all.
+def write_trace(race: Race, path: Path) -> None:
+    """Write an execution to a file, which appears whole or not at all.
 
     Raises:
         TraceFileError: The file cannot be written, or the trace does not fit in one.
     """
     try:
-        frame = _compress(canonical_bytes(trace))
+        frame = _compress(canonical_bytes(race))
         _write_whole(path, b"racecheck trace %d\n" % VERSION + frame)
     except (OSError, RecursionError, TypeError, ValueError) as error:
         raise TraceFileError(f"cannot write {_name(path)}: {_why(error)}") from error
 
 
-def read_trace(path: Path) -> Trace:
-    """Read a trace from a file.
+def read_trace(path: Path) -> Race:
+    """Read an execution from a file.
 
     Raises:
         TraceFileError: It cannot be read, is no trace, is damaged, or has another
@@ -63,7 +63,7 @@ def read_trace(path: Path) -> Trace:
             f"{_name(path)} has version {int(header[1])}, but only {VERSION} is known"
         )
     try:
-        return msgspec.msgpack.decode(_decompress(data[header.end() :]), type=Trace)
+        return msgspec.msgpack.decode(_decompress(data[header.end() :]), type=Race)
     except (msgspec.MsgspecError, zstandard.ZstdError, RecursionError, ValueError) as e:
         raise TraceFileError(f"{_name(path)} is damaged: {_why(e)}") from e
 

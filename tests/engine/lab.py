@@ -212,6 +212,7 @@ def run(
     workdir: Path | None = None,
     max_sleep_s: float = 5.0,
     change: Callable[[Machine], object] | None = None,
+    record: bool = False,
 ) -> Seen:
     """Run one execution in the order that a script says, with the planned faults.
 
@@ -222,6 +223,7 @@ def run(
         workdir: Where the box is.
         max_sleep_s: Time that an actor may sleep in the kernel.
         change: Called with the machine before the execution.
+        record: Whether to record what a report shows beside the steps.
     """
     (seen,) = run_all(
         scenario,
@@ -229,6 +231,7 @@ def run(
         workdir=workdir,
         max_sleep_s=max_sleep_s,
         change=change,
+        record=record,
     )
     return seen
 
@@ -240,6 +243,7 @@ def run_all(
     workdir: Path | None = None,
     max_sleep_s: float = 5.0,
     change: Callable[[Machine], object] | None = None,
+    record: bool = False,
 ) -> list[Seen]:
     """Run one execution with each scheduler, all on one machine."""
 
@@ -255,7 +259,9 @@ def run_all(
                 planned = PlannedFaultsScheduler(each, scenario.faults)
                 seed = planned.start_execution()
                 assert seed is not None
-                trace = runner.run(planned, seed, footprints=True, outputs=True)
+                trace = runner.run(
+                    planned, seed, footprints=True, outputs=True, record=record
+                )
                 assert trace is not None, "the execution was given up"
                 files = _tree(machine.sandbox.box)
                 found.append(Seen(trace, files, len(planned.unmet)))

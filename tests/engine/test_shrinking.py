@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from racecheck.engine import Machine
-from racecheck.explore.curve import Share, curve
+from racecheck.explore.curve import curve
 from racecheck.explore.explorer import explore
 from racecheck.explore.findings import repeat
 from racecheck.explore.runner import Runner
 from racecheck.explore.shrink import Shrinker
 from racecheck.explore.traces import broken
 from racecheck.explore.trials import Trials
-from racecheck.model import Decision, Kind, ScenarioResult, Schedule, Trace
+from racecheck.model import Decision, Kind, ScenarioResult, Schedule, Share, Trace
 from racecheck.scenario import Budget, load
 from racecheck.scheduling import (
     PlannedFaultsScheduler,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from racecheck.errors import ReplayDivergedError
-from racecheck.explore.curve import Share, curve
-from racecheck.model import Fault, FaultKind, PlannedFault
+from racecheck.explore.curve import curve
+from racecheck.model import Fault, FaultKind, PlannedFault, Share
 from tests.unit.small_orders import renamed, run
 from tests.unit.small_races import deadlock, disk_full, index_and_blob, lost_update
 

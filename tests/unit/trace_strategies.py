@@ -10,13 +10,18 @@ from racecheck.model import (
     ActorEnd,
     ActorInfo,
     Buffer,
+    Content,
     Decision,
+    Detail,
     Ending,
     Fault,
     FaultKind,
     Footprint,
     Frame,
+    Held,
     Kind,
+    Moment,
+    Node,
     Operation,
     Resource,
     Schedule,
@@ -69,6 +74,34 @@ STEPS = st.builds(
         st.lists(st.builds(Write, RESOURCES, TEXTS), max_size=2).map(tuple),
     ),
 )
+NODES = st.builds(
+    Node, st.sampled_from(["file", "link"]), LENGTHS, TEXTS, st.integers(-1, 9), TEXTS
+)
+HELD = st.builds(
+    Held, TEXTS, TEXTS, TEXTS, st.booleans(), LENGTHS, LENGTHS, st.integers(0, 9)
+)
+MOMENTS = st.builds(
+    Moment,
+    st.integers(-1, 9),
+    st.integers(-1, 9),
+    st.dictionaries(TEXTS, NODES, max_size=2),
+    st.lists(TEXTS, max_size=2).map(tuple),
+    st.none() | st.lists(HELD, max_size=2).map(tuple),
+    st.dictionaries(TEXTS, TEXTS, max_size=2),
+    st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2),
+)
+DETAILS = st.builds(
+    Detail,
+    moments=st.lists(MOMENTS, max_size=3).map(tuple),
+    stacks=st.just(((0, 1), (1,))),
+    frames=st.lists(
+        st.builds(Frame, TEXTS, st.integers(1, 999), TEXTS, st.booleans()), max_size=2
+    ).map(tuple),
+    sources=st.dictionaries(
+        TEXTS, st.dictionaries(st.integers(1, 999), TEXTS, max_size=3), max_size=2
+    ),
+    contents=st.just((Content(-1, 0, 0, b"\x00\xff", 2),)),
+)
 PLAIN = st.recursive(
     st.none()
     | st.booleans()
@@ -117,4 +150,5 @@ def traces(draw: st.DrawFn) -> Trace:
         violations=(Violation("no_lost_writes", "expected …", step=3),),
         uncontrolled=("io_uring_setup",),
         outputs=draw(st.dictionaries(st.sampled_from(NAMES), TEXTS)),
+        detail=draw(st.none() | DETAILS),
     )
