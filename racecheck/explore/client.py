@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import fcntl
 import os
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
@@ -39,6 +41,7 @@ class Worker:
             cpu: The processor that it and its actors run on, or -1 for any.
         """
         self.task = task
+        _compile_package()
         ours, theirs = socket.socketpair()
         # Never one of the standard descriptors, which the caller may have closed.
         channel = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
@@ -171,6 +174,18 @@ def _processors(jobs: int) -> list[int]:
         return [-1] * jobs
     start = os.getpid() % len(usable)
     return [usable[(start + job) % len(usable)] for job in range(jobs)]
+
+
+@cache
+def _compile_package() -> None:
+    """Leave nothing of this package for workers to compile.
+
+    What a process has compiled itself moves all that it allocates later. Workers write
+    no bytecode, so whether they find it would depend on who has imported what before,
+    and a subject that uses addresses would not be replayed.
+    """
+    if not sys.dont_write_bytecode:
+        compileall.compile_dir(Path(__file__).parents[1], quiet=2)
 
 
 def _import_path() -> list[str]:
