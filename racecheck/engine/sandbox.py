@@ -2,34 +2,26 @@
 
 A run has one folder of its own, by default on tmpfs. In it lies the sandbox with the
 box (what scenarios see), a home and a folder for temporary files; beside the sandbox
-lie the actors' outputs. A lock marks the folder as in use for as long as its owner
-lives, so that a later run can tell what a killed one left behind.
+lie the actors' outputs.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import shutil
 import stat
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from racecheck.engine.claim import claim, empty, remove
 from racecheck.errors import CannotRunError
 from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
-_PREFIX: Final = "racecheck-"
-_DIGITS: Final = 4
 _PARTS: Final = ("box", "home", "tmp")
-_MOST_FOLDERS: Final = 10**_DIGITS
-_UNLOCKED_GRACE_S: Final = 60.0
 _MOST_SHOWN: Final = 4096
 _SECOND: Final = 1_000_000_000
 _FRESH: Final = (EPOCH * _SECOND, EPOCH * _SECOND)
@@ -68,9 +60,8 @@ class Sandbox:
             CannotRunError: It cannot be made there.
         """
         parent = Path(os.path.realpath(workdir or default_workdir()))
-        remove_left_over(parent)
         try:
-            self.folder, self._lock = _make_folder(parent)
+            self.folder, self._lock = claim(parent)
             self.root = self.folder / "sandbox"
             self.outputs = self.folder / "output"
             try:
@@ -125,7 +116,7 @@ class Sandbox:
 
     def clear(self) -> None:
         """Leave an empty box, home and folder for temporary files."""
-        _empty(str(self.root))
+        empty(str(self.root))
         for name in _PARTS:
             os.mkdir(self.root / name, 0o755)
 
@@ -178,13 +169,13 @@ class Sandbox:
             path = f"{root}/{name}"
             is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
             if is_folder:
-                _empty(path)
+                empty(path)
             if name not in _PARTS or not is_folder:
-                _remove(os.rmdir if is_folder else os.unlink, root, path)
+                remove(os.rmdir if is_folder else os.unlink, root, path)
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
-        _empty(str(self.root))
+        empty(str(self.root))
         shutil.rmtree(self.folder, ignore_errors=True)
         with contextlib.suppress(OSError):
             os.close(self._lock)
@@ -196,69 +187,6 @@ def default_workdir() -> Path:
     if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK):
         return shared
     return Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108  as above
-
-
-def remove_left_over(parent: Path) -> None:
-    """Remove the folders of runs that were killed before they could do so."""
-    with contextlib.suppress(OSError):
-        for folder in parent.glob(f"{_PREFIX}{'[0-9]' * _DIGITS}"):
-            with contextlib.suppress(OSError):
-                if folder.lstat().st_uid == os.getuid():
-                    _remove_if_abandoned(folder)
-
-
-def _make_folder(parent: Path) -> tuple[Path, int]:
-    """Make a folder with the first name that is free; return it with its lock.
-
-    Paths end up in the actors' memory and in the files they write. So their length is
-    fixed, and unless runs overlap they are the same each time.
-    """
-    for number in range(_MOST_FOLDERS):
-        folder = parent / f"{_PREFIX}{number:0{_DIGITS}}"
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        try:
-            return folder, _lock(folder)
-        except OSError:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-    raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
-
-
-def _remove_if_abandoned(folder: Path) -> None:
-    lock = folder / "lock"
-    try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        # Its owner may be about to make the lock.
-        if time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S:
-            _remove_folder(folder)
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Names are used again, so that this can be the lock of a folder that is gone,
-        # while the one there now is in use. Held, it keeps others away meanwhile.
-        if os.path.samestat(os.fstat(descriptor), lock.stat()):
-            _remove_folder(folder)
-    finally:
-        os.close(descriptor)
-
-
-def _remove_folder(folder: Path) -> None:
-    _empty(str(folder))
-    folder.rmdir()
-
-
-def _lock(folder: Path) -> int:
-    """Mark a folder as in use until the returned descriptor is closed."""
-    fresh = folder / "lock.new"
-    descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    # Under its final name it has never been seen unlocked.
-    fresh.rename(folder / "lock")
-    return descriptor
 
 
 def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list[_Node]:
@@ -295,31 +223,6 @@ def _kept(status: os.stat_result) -> tuple[int, int]:
     if status.st_mtime_ns >= EPOCH * _SECOND:
         return _FRESH
     return min(status.st_atime_ns, EPOCH * _SECOND), status.st_mtime_ns
-
-
-def _empty(folder: str) -> None:
-    """Remove all that is in a folder, whatever modes an actor left on it."""
-    try:
-        entries = list(os.scandir(folder))
-    except PermissionError:
-        os.chmod(folder, 0o700)
-        entries = list(os.scandir(folder))
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            _empty(entry.path)
-            _remove(os.rmdir, folder, entry.path)
-        else:
-            _remove(os.unlink, folder, entry.path)
-
-
-def _remove(call: Callable[[str], None], folder: str, path: str) -> None:
-    try:
-        call(path)
-    except PermissionError:
-        os.chmod(folder, 0o700)
-        call(path)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

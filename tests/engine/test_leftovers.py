@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from racecheck.api import Options, explore
-from racecheck.engine import sandbox
+from racecheck.engine import claim, sandbox
 from racecheck.errors import EngineError
 from racecheck.scenario import Budget, Scenario
 
@@ -262,10 +262,10 @@ def test_a_run_leaves_the_folders_of_others_alone(folder: Path) -> None:
 def test_what_is_about_to_get_its_lock_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "racecheck-0000").mkdir()
 
-    sandbox.remove_left_over(tmp_path)
+    claim.remove_left_over(tmp_path)
     assert boxes_of(tmp_path) == ["racecheck-0000"]
     os.utime(tmp_path / "racecheck-0000", (0, 0))
-    sandbox.remove_left_over(tmp_path)
+    claim.remove_left_over(tmp_path)
 
     assert boxes_of(tmp_path) == []
 
@@ -287,7 +287,7 @@ def test_the_lock_of_a_folder_that_is_gone_says_nothing_of_the_one_there(
         real(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    sandbox.remove_left_over(tmp_path)
+    claim.remove_left_over(tmp_path)
 
     _, second = others
     assert second.folder == first.folder

@@ -8,13 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from racecheck.engine import Machine
+from racecheck.engine.sandbox import Sandbox
 from racecheck.explore.runner import Runner
 from racecheck.explore.worker import replay
 from racecheck.scenario import load
@@ -239,12 +240,32 @@ def test_addresses_are_the_same_in_a_replay(tmp_path: Path) -> None:
     if not can_fix_addresses():
         pytest.skip("address randomisation cannot be turned off here")
     file = messy(tmp_path, addresses=True)
-    # Where objects lie also depends on whether modules have been compiled before.
+    # Where objects lie also depends on whether the file has been compiled before.
     harness("explore", file, "messy", "1")
 
     token = harness("explore", file, "messy", "1")["tokens"]["never_holds"]
 
     assert [harness("replay", file, token)["same"] for _ in range(2)] == [True] * 2
+
+
+def test_addresses_are_the_same_beside_other_runs(tmp_path: Path) -> None:
+    if not can_fix_addresses():
+        pytest.skip("address randomisation cannot be turned off here")
+    file = messy(tmp_path, addresses=True)
+    workdir = tmp_path / "work"
+    workdir.mkdir()
+    harness("explore", file, "messy", "1", workdir)
+    token = harness("explore", file, "messy", "1", workdir)["tokens"]["never_holds"]
+
+    # Some are in use by other runs, one is what a killed run left.
+    with ExitStack() as others:
+        for _ in range(4):
+            others.enter_context(Sandbox(workdir))
+        (workdir / "racecheck-0004").mkdir()
+        (workdir / "racecheck-0004" / "lock").touch()
+        found = [harness("replay", file, token, workdir)["same"] for _ in range(2)]
+
+    assert found == [True] * 2
 
 
 def test_a_program_that_was_changed_is_seen_to_leave_the_recording(

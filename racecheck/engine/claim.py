@@ -1,0 +1,167 @@
+"""Having a folder to oneself among runs that know nothing of each other.
+
+A lock marks a folder as in use for as long as its owner lives, so that a later run can
+tell what a killed one left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import socket
+import time
+from typing import TYPE_CHECKING, Final
+
+from racecheck.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_PREFIX: Final = "racecheck-"
+_DIGITS: Final = 4
+_MOST_FOLDERS: Final = 10**_DIGITS
+_UNLOCKED_GRACE_S: Final = 60.0
+_ANSWER: Final = 8
+"""Length of what the child says: always the same."""
+
+
+def claim(parent: Path) -> tuple[Path, int]:
+    """Make a folder, and remove what dead runs left beside it.
+
+    What there is beside it is looked at by a child: actors are forks of this process,
+    and all that it does before moves the objects that they make. Their addresses are
+    not to depend on who else runs, or has run.
+
+    Returns:
+        The folder, and the descriptor that keeps it locked.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ours.close()
+            _answer(parent, theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    data, descriptors, _, _ = socket.recv_fds(ours, _ANSWER, 1)
+    ours.close()
+    os.waitpid(pid, 0)
+    if not data:
+        raise EngineError("the process that makes the sandbox has died")
+    number = int(data)
+    if not descriptors:
+        raise OSError(number, os.strerror(number))
+    os.set_inheritable(descriptors[0], False)  # noqa: FBT003  its only form
+    return parent / _name(number), descriptors[0]
+
+
+def _answer(parent: Path, channel: socket.socket) -> None:
+    """Be the child: tell the number of the folder, with its lock, or of the error."""
+    try:
+        remove_left_over(parent)
+        number, lock = _make_folder(parent)
+    except OSError as error:
+        channel.sendall(b"%0*d" % (_ANSWER, error.errno or errno.EIO))
+    else:
+        socket.send_fds(channel, [b"%0*d" % (_ANSWER, number)], [lock])
+
+
+def remove_left_over(parent: Path) -> None:
+    """Remove the folders of runs that were killed before they could do so."""
+    with contextlib.suppress(OSError):
+        for folder in parent.glob(f"{_PREFIX}{'[0-9]' * _DIGITS}"):
+            with contextlib.suppress(OSError):
+                if folder.lstat().st_uid == os.getuid():
+                    _remove_if_abandoned(folder)
+
+
+def _make_folder(parent: Path) -> tuple[int, int]:
+    """Make a folder with the first name that is free; return its number and its lock.
+
+    Paths end up in the actors' memory and in the files they write. So their length is
+    fixed, and unless runs overlap they are the same each time.
+    """
+    for number in range(_MOST_FOLDERS):
+        folder = parent / _name(number)
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        try:
+            return number, _lock(folder)
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    lock = folder / "lock"
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Its owner may be about to make the lock.
+        if time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S:
+            _remove_folder(folder)
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Names are used again, so that this can be the lock of a folder that is gone,
+        # while the one there now is in use. Held, it keeps others away meanwhile.
+        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+            _remove_folder(folder)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_folder(folder: Path) -> None:
+    empty(str(folder))
+    folder.rmdir()
+
+
+def _lock(folder: Path) -> int:
+    """Mark a folder as in use until the returned descriptor is closed."""
+    fresh = folder / "lock.new"
+    descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    # Under its final name it has never been seen unlocked.
+    fresh.rename(folder / "lock")
+    return descriptor
+
+
+def _name(number: int) -> str:
+    return f"{_PREFIX}{number:0{_DIGITS}}"
+
+
+def empty(folder: str) -> None:
+    """Remove all that is in a folder, whatever modes an actor left on it."""
+    try:
+        entries = list(os.scandir(folder))
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            empty(entry.path)
+            remove(os.rmdir, folder, entry.path)
+        else:
+            remove(os.unlink, folder, entry.path)
+
+
+def remove(call: Callable[[str], None], folder: str, path: str) -> None:
+    """Remove an entry with a call, after making its folder writable if need be."""
+    try:
+        call(path)
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        call(path)
