@@ -71,5 +71,24 @@ class ReplayDivergedError(RacecheckError):
         super().__init__(f"step {index}: recorded {expected}, but found {found}")
 
 
+class NoVerdictError(RacecheckError):
+    """An exploration neither passed nor found a race, so that nothing is known.
+
+    The usual causes are a subject that does something which racecheck does not control
+    or that differs from run to run, actors that never meet, and an invariant that
+    raises.
+    """
+
+
+class ExpectedRaceError(RacecheckError):
+    """A scenario that is expected to break an invariant does not.
+
+    The usual causes are a repaired subject whose scenario still expects the race, and a
+    budget that is too small to find it.
+    """
+
+    exit_code = 1
+
+
 class EngineError(RacecheckError):
     """The engine or its worker failed in a way that says nothing of the subject."""

@@ -13,35 +13,62 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Self
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck import errors
 from racecheck.errors import EngineError, RacecheckError
-from racecheck.explore.messages import Advanced, Answers, Failed, Task, send
+from racecheck.explore.messages import Advanced, Answers, Failed, send, send_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
-    from racecheck.explore.messages import Answer
+    from racecheck.explore.messages import Answer, Task
     from racecheck.model import Progress
 
 _BOOT: Final = str(Path(__file__).with_name("boot.py"))
 _STOP_WITHIN_S: Final = 5.0
 
 
-class Worker:
-    """One worker process with its task."""
+class Start(NamedTuple):
+    """What a worker is started with, which every task of its finds.
 
-    def __init__(self, task: Task, cpu: int) -> None:
-        """Start a process and give it the task.
+    Attributes:
+        path: Where it imports from.
+        folder: Its working folder.
+        modules: What it imports before its first task.
+    """
+
+    path: tuple[str, ...]
+    folder: str
+    modules: tuple[str, ...]
+
+    @classmethod
+    def of(cls, task: Task) -> Start:
+        """Return what a task needs, here and now."""
+        try:
+            folder = str(Path.cwd())
+        except OSError:
+            folder = ""
+        # It takes longer to import than most explorations do.
+        modules = ("dill",) if task.pickled else ()
+        return cls(tuple(_import_path()), folder, modules)
+
+
+class Worker:
+    """One worker process, which does one task after another."""
+
+    def __init__(self, cpu: int, start: Start) -> None:
+        """Start a process.
 
         Args:
-            task: What it does.
             cpu: The processor that it and its actors run on, or -1 for any.
+            start: What it is started with.
         """
-        self.task = task
         _compile_package()
+        self.cpu = cpu
+        self.start = start
+        self.task: Task | None = None
         ours, theirs = socket.socketpair()
         # Never one of the standard descriptors, which the caller may have closed.
         channel = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
@@ -62,9 +89,21 @@ class Worker:
         finally:
             os.close(channel)
         with contextlib.suppress(BrokenPipeError):
-            path = "\0".join(_import_path()).encode()
+            path = "\0".join(start.path).encode()
             ours.sendall(len(path).to_bytes(4, "big") + path)
-            send(ours, task)
+            send_modules(ours, start.modules)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be given another task."""
+        return self._process.poll() is None
+
+    def give(self, task: Task) -> None:
+        """Give it a task."""
+        self.task = task
+        # If it is gone, `receive` tells so.
+        with contextlib.suppress(BrokenPipeError):
+            send(self.connection, task)
 
     def receive(self) -> Iterator[Answer]:
         """Yield the answers that have arrived; raises if the worker is gone.
@@ -78,7 +117,8 @@ class Worker:
         except ConnectionResetError:
             data = b""
         if not data:
-            raise EngineError(f"{self.task.name}: the worker died{self._why()}")
+            name = self.task.name if self.task else "no task"
+            raise EngineError(f"{name}: the worker died{self._why()}")
         for answer in self.answers.feed(data):
             if isinstance(answer, Failed):
                 kind = getattr(errors, answer.error, EngineError)
@@ -109,12 +149,11 @@ class Worker:
 
 
 class Pool:
-    """Workers side by side, each on a processor of its own."""
+    """Workers side by side, each on a processor of its own, kept from task to task."""
 
     def __init__(self, jobs: int) -> None:
-        self._selector = selectors.DefaultSelector()
-        self._free = _processors(jobs)
-        self._cpus: dict[Worker, int] = {}
+        self._cpus = _processors(jobs)
+        self._idle: list[Worker] = []
 
     def __enter__(self) -> Self:
         return self
@@ -125,27 +164,58 @@ class Pool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for worker in list(self._cpus):
-            self._end(worker)
-        self._selector.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the workers that are idle."""
+        while self._idle:
+            self._idle.pop().close()
 
     def run(
         self, tasks: Sequence[Task], on_progress: Callable[[Progress], None]
     ) -> Iterator[tuple[Task, Answer | RacecheckError]]:
         """Do all tasks; yield each with its answer or its error, as they come."""
         left = list(tasks)
-        while left or self._cpus:
-            while left and self._free:
-                cpu = self._free.pop(0)
-                worker = Worker(left.pop(0), cpu)
-                self._cpus[worker] = cpu
-                self._selector.register(worker.connection, selectors.EVENT_READ, worker)
-            for key, _ in self._selector.select():
-                worker = key.data
-                outcome = self._receive(worker, on_progress)
-                if outcome is not None:
-                    self._end(worker)
-                    yield worker.task, outcome
+        busy: set[Worker] = set()
+        with selectors.DefaultSelector() as selector:
+            try:
+                while left or busy:
+                    while left and self._cpus:
+                        task = left.pop(0)
+                        worker = self._worker(task)
+                        busy.add(worker)
+                        selector.register(
+                            worker.connection, selectors.EVENT_READ, worker
+                        )
+                        worker.give(task)
+                    for key, _ in selector.select():
+                        worker = key.data
+                        outcome = self._receive(worker, on_progress)
+                        if outcome is None or worker.task is None:
+                            continue
+                        selector.unregister(worker.connection)
+                        busy.remove(worker)
+                        self._cpus.append(worker.cpu)
+                        self._idle.append(worker)
+                        yield worker.task, outcome
+            finally:
+                # What broke off in the middle of a task cannot do another one.
+                for worker in busy:
+                    self._cpus.append(worker.cpu)
+                    worker.close()
+
+    def _worker(self, task: Task) -> Worker:
+        """Return a worker for a task: an idle one if it would do, else a new one."""
+        cpu = self._cpus.pop(0)
+        start = Start.of(task)
+        for worker in self._idle:
+            if worker.cpu == cpu:
+                self._idle.remove(worker)
+                if worker.is_alive and worker.start == start:
+                    return worker
+                worker.close()
+                break
+        return Worker(cpu, start)
 
     @staticmethod
     def _receive(
@@ -159,11 +229,6 @@ class Pool:
         except RacecheckError as error:
             return error
         return None
-
-    def _end(self, worker: Worker) -> None:
-        self._selector.unregister(worker.connection)
-        self._free.append(self._cpus.pop(worker))
-        worker.close()
 
 
 def _processors(jobs: int) -> list[int]:

@@ -10,7 +10,7 @@ from racecheck.model import Progress, ScenarioResult, Trace, legible
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -82,6 +82,7 @@ _HEAD = 4
 _encode = msgspec.msgpack.Encoder().encode
 _answers = msgspec.msgpack.Decoder(Answer)
 _tasks = msgspec.msgpack.Decoder(Task)
+_names = msgspec.msgpack.Decoder(tuple[str, ...])
 
 
 def send(connection: socket.socket, message: Task | Answer) -> None:
@@ -93,6 +94,19 @@ def send(connection: socket.socket, message: Task | Answer) -> None:
         plain = msgspec.to_builtins(message, builtin_types=(bytes,))
         data = _encode(_legible(plain))
     connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
+
+
+def send_modules(connection: socket.socket, names: Sequence[str]) -> None:
+    """Tell a worker what to import before its first task."""
+    data = msgspec.msgpack.encode(names)
+    connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
+
+
+def receive_modules(connection: socket.socket) -> tuple[str, ...]:
+    """Wait for the names of those modules; none if the caller is gone."""
+    head = _exactly(connection, _HEAD)
+    data = head and _exactly(connection, int.from_bytes(head, "big"))
+    return _names.decode(data) if data else ()
 
 
 def receive_task(connection: socket.socket) -> Task | None:

@@ -1,16 +1,20 @@
-"""A worker process: it loads one scenario, runs its executions and answers.
+"""A worker process: for each task it forks one that runs the executions and answers.
 
 It is single-threaded and stays slim, since every actor is a fork of it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import importlib
 import os
 import signal
+import socket
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from racecheck.engine import Machine
 from racecheck.errors import RacecheckError, ScenarioError
@@ -22,6 +26,7 @@ from racecheck.explore.messages import (
     Failed,
     Replayed,
     Task,
+    receive_modules,
     receive_task,
     send,
 )
@@ -31,19 +36,76 @@ from racecheck.scheduling import RecordedScheduler
 from racecheck.storage import check_shape, decode, steps_digest
 
 if TYPE_CHECKING:
-    import socket
     from types import FrameType
+
+_PR_SET_PDEATHSIG: Final = 1
 
 
 def main(connection: socket.socket) -> None:
-    """Serve one task and end."""
-    signal.signal(signal.SIGTERM, _stop)
+    """Serve tasks, each in a process of its own, until the caller is gone.
+
+    All tasks are served by forks of this process, which does nothing else. So each
+    starts from equal memory, whatever was done before it, and without the time that
+    starting takes.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What `setup` makes would have the modes of the caller's, and a replay others.
     os.umask(0o022)
-    parent = os.getppid()
+    for name in receive_modules(connection):
+        importlib.import_module(name)
+    serving = _Serving()
+    signal.signal(signal.SIGTERM, serving.stop)
+    while connection.recv(1, socket.MSG_PEEK):
+        if serving.fork() == 0:
+            _serve_one(connection)
+            return
+        serving.wait()
+
+
+class _Serving:
+    """The process that serves the present task, as seen by the one that forked it."""
+
+    def __init__(self) -> None:
+        self._child = 0
+
+    def fork(self) -> int:
+        """Fork; returns 0 in the process that is to serve."""
+        # A signal that came before the child is known would not be passed on.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        parent = os.getpid()
+        self._child = os.fork()
+        if self._child == 0:
+            signal.signal(signal.SIGTERM, _stop)
+            libc = ctypes.CDLL(None)
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return self._child
+
+    def wait(self) -> None:
+        """Wait for it, and end as it did unless that is well."""
+        _, status = os.waitpid(self._child, 0)
+        self._child = 0
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            # The caller tells of signals by their number.
+            with contextlib.suppress(OSError):
+                signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        if code:
+            raise SystemExit(code)
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """Pass the request to end on, or end where there is nobody to pass it to."""
+        if not self._child:
+            _stop(number, frame)
+        os.kill(self._child, signal.SIGTERM)
+
+
+def _serve_one(connection: socket.socket) -> None:
     task = receive_task(connection)
-    if task is None or parent == 1:
+    if task is None:
         return
 
     def answer(message: Answer) -> None:
@@ -75,19 +137,24 @@ def _serve(task: Task, answer: object) -> None:
     workdir = Path(task.workdir) if task.workdir else None
     with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
         runner = Runner(machine, scenario)
+        result: Answer
         if task.token:
-            answer(replay(runner, task.token))
-            return
-        result = explore(
-            runner,
-            seed=task.seed,
-            budget=Budget(seconds=task.max_seconds, executions=task.max_executions),
-            scheduler_name=task.scheduler,
-            fresh=task.fresh,
-            shrink=task.shrink,
-            on_progress=lambda progress: answer(Advanced(progress)),
-        )
-    answer(Explored(result))
+            result = replay(runner, task.token)
+        else:
+            budget = Budget(seconds=task.max_seconds, executions=task.max_executions)
+            result = Explored(
+                explore(
+                    runner,
+                    seed=task.seed,
+                    budget=budget,
+                    scheduler_name=task.scheduler,
+                    fresh=task.fresh,
+                    shrink=task.shrink,
+                    on_progress=lambda progress: answer(Advanced(progress)),
+                )
+            )
+    # Only once nothing is left of it: the caller may look, or give the next task.
+    answer(result)
 
 
 def replay(runner: Runner, text: str) -> Replayed:

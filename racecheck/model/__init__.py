@@ -5,7 +5,7 @@ from racecheck.model.footprint import EMPTY, Footprint, Resource, Write
 from racecheck.model.history import ActorEnd, Ending, Frame, Operation
 from racecheck.model.invariant import Invariant
 from racecheck.model.kind import MUTATING, Kind
-from racecheck.model.program import Program
+from racecheck.model.program import Invocation, Program
 from racecheck.model.result import Finding, Progress, Race, ScenarioResult, Share
 from racecheck.model.schedule import (
     Decision,
@@ -45,6 +45,7 @@ __all__ = [
     "Held",
     "History",
     "Invariant",
+    "Invocation",
     "Kind",
     "Moment",
     "Node",

@@ -9,6 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What an operation is asked to do, as far as its scenario says so.
+
+    Attributes:
+        name: Name of the function, or empty if it has none.
+        arguments: What it is given beside what every function can ask for.
+    """
+
+    name: str
+    arguments: tuple[object, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One actor: a function called `repeat` times, or a command run once.
@@ -28,6 +41,7 @@ class Program:
         raises: Exceptions that are documented behaviour and no error.
         succeeds: Says of a return value whether it means success; None means that
             every return is one.
+        invocations: What its operations are asked to do; over again if it makes more.
         reseed: Called in the actor with the execution's seed before anything else.
     """
 
@@ -43,4 +57,5 @@ class Program:
     after: str | None = None
     raises: tuple[type[BaseException], ...] = ()
     succeeds: Callable[[object], bool] | None = None
+    invocations: tuple[Invocation, ...] = ()
     reseed: Callable[[int], None] | None = None

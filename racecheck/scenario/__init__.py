@@ -5,7 +5,7 @@
 some of them by name, and `read_settings` reads what a project has configured.
 """
 
-from racecheck.scenario.actors import Actor
+from racecheck.scenario.actors import Actor, Declaration
 from racecheck.scenario.age import make_old
 from racecheck.scenario.anywhere import crashes, errnos, short_writes, stalls
 from racecheck.scenario.budget import Budget
@@ -14,29 +14,40 @@ from racecheck.scenario.config import Settings, read_settings
 from racecheck.scenario.faults import crash, errno, short_write, stall
 from racecheck.scenario.loader import Loaded, load
 from racecheck.scenario.me import Me
+from racecheck.scenario.operations import Planned, operation
+from racecheck.scenario.roles import actor, evictor, reader, writer
 from racecheck.scenario.scenario import Scenario
 from racecheck.scenario.selection import select, split
+from racecheck.scenario.workload import Workload
 
 __all__ = [
     "Actor",
     "Budget",
     "Command",
+    "Declaration",
     "Loaded",
     "Me",
+    "Planned",
     "Scenario",
     "Settings",
+    "Workload",
+    "actor",
     "command",
     "crash",
     "crashes",
     "errno",
     "errnos",
+    "evictor",
     "load",
     "make_old",
+    "operation",
     "read_settings",
+    "reader",
     "select",
     "short_write",
     "short_writes",
     "split",
     "stall",
     "stalls",
+    "writer",
 ]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 from racecheck.errors import ScenarioError
 from racecheck.scenario.arguments import check_runs, is_whole, matches, meant
 from racecheck.scenario.command import Command
+from racecheck.scenario.operations import Planned, Script, name_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Subject = Callable[..., object] | Command
+Subject = Callable[..., object] | Command | Script
 """What an actor runs."""
 
-S = TypeVar("S", bound=Callable[..., object] | Command)
+Given = Callable[..., object] | Command | Script | Planned | Sequence[object]
+"""What people write for it: also one operation, or several in a list."""
+
+S = TypeVar("S", bound=Given)
 
 FIRST_PID = 1001
 
@@ -90,8 +91,16 @@ class Actor:
     declaration: Declaration
 
 
-def declare(role: str, subject: Subject, options: ActorOptions) -> Declaration:
+def declare(
+    role: str, given: Given, options: ActorOptions, *, anonymous: str = ""
+) -> Declaration:
     """Check what a role decorator was given.
+
+    Args:
+        role: The role.
+        given: What the actor runs.
+        options: The options.
+        anonymous: Name of what has none.
 
     Raises:
         ScenarioError: An option is unknown, or has a value that makes no sense.
@@ -102,12 +111,15 @@ def declare(role: str, subject: Subject, options: ActorOptions) -> Declaration:
             f"{role} has no option {unknown[0]!r}"
             f"{meant(unknown[0], ActorOptions.__annotations__)}"
         )
-    name = options.get("name", str(getattr(subject, "__name__", "")))
+    subject = Script.of(given) or given
+    name = options.get("name", _name_of(subject) or anonymous)
     if not matches(_NAME, name):
         raise ScenarioError(
             f"a {role} needs a name of letters, digits, '_', '.' and '-', not {name!r}"
             "; give it as name='...'"
         )
+    if not (isinstance(subject, Command | Script) or callable(subject)):
+        raise ScenarioError(f"{role} takes a function or a command, not {subject!r}")
     declaration = Declaration(
         subject=subject,
         role=role,
@@ -122,10 +134,8 @@ def declare(role: str, subject: Subject, options: ActorOptions) -> Declaration:
     )
     if isinstance(subject, Command):
         _check_command(declaration)
-    elif callable(subject):
+    elif not isinstance(subject, Script):
         check_runs(subject, f"{role} {name!r}")
-    else:
-        raise ScenarioError(f"{role} takes a function or a command, not {subject!r}")
     if not (declaration.succeeds is None or callable(declaration.succeeds)):
         raise ScenarioError(f"succeeds of {name!r} is a function of the return value")
     return declaration
@@ -198,6 +208,12 @@ def check_names(declarations: Sequence[Declaration], actors: Sequence[Actor]) ->
             follows = waits_for[follows]  # noqa: PLW2901  # walks on from there
         if follows == start:
             raise ScenarioError(f"{start!r} can never start: `after` leads back to it")
+
+
+def _name_of(subject: object) -> str:
+    if isinstance(subject, Script):
+        return subject.name
+    return name_of(subject) if callable(subject) else ""
 
 
 def _check_command(declaration: Declaration) -> None:

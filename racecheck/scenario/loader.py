@@ -41,6 +41,11 @@ class Loaded:
         return self.scenario.name
 
 
+def is_scenario_file(name: str) -> bool:
+    """Say whether a file in a folder is looked into, by its name."""
+    return any(fnmatchcase(name, pattern) for pattern in _PATTERNS)
+
+
 def load(paths: Sequence[Path]) -> tuple[Loaded, ...]:
     """Import files and folders and return the scenarios in them.
 
@@ -111,5 +116,5 @@ def _in_folder(folder: Path) -> Iterator[Path]:
             and not Path(place, name, "pyvenv.cfg").exists()
         )
         for name in sorted(files):
-            if any(fnmatchcase(name, pattern) for pattern in _PATTERNS):
+            if is_scenario_file(name):
                 yield Path(place, name)

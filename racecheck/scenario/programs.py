@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from racecheck.errors import ScenarioError
-from racecheck.model import Program
+from racecheck.model import Invocation, Program
 from racecheck.scenario.arguments import RESERVED, bind, check
 from racecheck.scenario.command import Command
 from racecheck.scenario.me import Me
+from racecheck.scenario.operations import Script, Turns, name_of
 
 if TYPE_CHECKING:
     from racecheck.scenario.actors import Actor
@@ -24,7 +25,9 @@ def check_programs(actors: Iterable[Actor], available: Collection[str]) -> None:
     """
     for actor in actors:
         subject = actor.declaration.subject
-        if not isinstance(subject, Command):
+        if isinstance(subject, Script):
+            subject.check({"me", *available}, _owner(actor))
+        elif not isinstance(subject, Command):
             check(subject, {"me", *available}, _owner(actor))
 
 
@@ -80,19 +83,36 @@ def _program(actor: Actor, provided: Mapping[str, object]) -> Program:
             succeeds=subject.succeeds,
         )
     me = Me(actor.name, declaration.role, actor.index)
+    function: Callable[..., object]
+    arguments: Mapping[str, object] = {}
+    turns: Turns | None = None
+    provided = {**provided, "me": me}
+    if isinstance(subject, Script):
+        function = turns = subject.bound(provided, _owner(actor))
+        invocations = tuple(each.invocation for each in subject.operations)
+    else:
+        function, arguments = subject, bind(subject, provided, _owner(actor))
+        invocations = (Invocation(name_of(subject)),)
+
+    def reseed(seed: int) -> None:
+        me.reseed(seed)
+        if turns is not None:
+            turns.begin()
+
     return Program(
         name=actor.name,
         role=declaration.role,
         pid=actor.pid,
         host=actor.host,
         clock_offset_s=declaration.clock_offset_s,
-        function=subject,
-        arguments=bind(subject, {**provided, "me": me}, _owner(actor)),
-        repeat=declaration.repeat,
+        function=function,
+        arguments=arguments,
+        repeat=declaration.repeat * len(invocations),
         after=declaration.after,
         raises=declaration.raises,
         succeeds=declaration.succeeds,
-        reseed=me.reseed,
+        invocations=invocations,
+        reseed=reseed,
     )
 
 

@@ -9,7 +9,7 @@ from racecheck.scenario.actors import ActorOptions, Declaration, S, declare
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from racecheck.scenario.actors import Subject
+    from racecheck.scenario.actors import Given
 
 
 class RoleDecorator:
@@ -30,7 +30,7 @@ class RoleDecorator:
     def __call__(self, /, **options: Unpack[ActorOptions]) -> Callable[[S], S]: ...
 
     def __call__(
-        self, subject: Subject | None = None, /, **options: Unpack[ActorOptions]
+        self, subject: Given | None = None, /, **options: Unpack[ActorOptions]
     ) -> object:
         """Declare the subject, or return what declares the one it is put on."""
         if subject is not None:
@@ -42,3 +42,23 @@ class RoleDecorator:
             return decorated
 
         return decorate
+
+
+def writer(subject: Given, /, **options: Unpack[ActorOptions]) -> Declaration:
+    """Say that an actor is a writer; options are those of `ActorOptions`."""
+    return declare("writer", subject, options, anonymous="writer")
+
+
+def reader(subject: Given, /, **options: Unpack[ActorOptions]) -> Declaration:
+    """Say that an actor is a reader; options are those of `ActorOptions`."""
+    return declare("reader", subject, options, anonymous="reader")
+
+
+def evictor(subject: Given, /, **options: Unpack[ActorOptions]) -> Declaration:
+    """Say that an actor is an evictor; options are those of `ActorOptions`."""
+    return declare("evictor", subject, options, anonymous="evictor")
+
+
+def actor(subject: Given, /, **options: Unpack[ActorOptions]) -> Declaration:
+    """Give an actor of no special role options, those of `ActorOptions`."""
+    return declare("actor", subject, options, anonymous="actor")

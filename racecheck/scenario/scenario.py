@@ -121,6 +121,13 @@ class Scenario:
         """Declare an actor of no special role."""
         return RoleDecorator("actor", self._declarations)
 
+    def declare(self, *declarations: Declaration) -> None:
+        """Add actors that were declared elsewhere, with `racecheck.writer` and such."""
+        for each in declarations:
+            if not isinstance(each, Declaration):
+                raise ScenarioError(f"{self.name}: {each!r} declares no actor")
+            self._declarations.append(each)
+
     def setup(self, function: F) -> F:
         """Let a function fill the box before the actors start, as a decorator.
 

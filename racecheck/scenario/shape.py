@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from racecheck.scenario.command import Command
+from racecheck.scenario.operations import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +39,7 @@ def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
                 _argv(actor.declaration.subject),
                 # Only where there is one, so that older tokens keep their meaning.
                 *filter(None, [actor.declaration.clock_offset_s]),
+                *filter(None, [_operations(actor.declaration.subject)]),
             ]
             for actor in actors
         ],
@@ -44,6 +47,26 @@ def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
     ]
     text = json.dumps(shape, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=_NBYTES).hexdigest()
+
+
+def _operations(subject: object) -> list[object]:
+    if not isinstance(subject, Script):
+        return []
+    return [
+        [each.invocation.name, [_value(value) for value in each.invocation.arguments]]
+        for each in subject.operations
+    ]
+
+
+def _value(value: object) -> object:
+    """Return what a value is called that is the same in every process."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, bytes):
+        return hashlib.blake2b(value, digest_size=_NBYTES).hexdigest()
+    if isinstance(value, Sequence):
+        return [_value(each) for each in value]
+    return str(getattr(value, "__name__", type(value).__name__))
 
 
 def _argv(subject: object) -> list[str]:

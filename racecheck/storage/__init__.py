@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from racecheck.storage.digest import shape_digest, steps_digest
+from racecheck.storage.failures import Failures
 from racecheck.storage.token import Token, check_shape, decode, encode
 from racecheck.storage.trace_file import read_trace, write_trace
 
 __all__ = [
+    "Failures",
     "Token",
     "check_shape",
     "decode",

@@ -1,9 +1,11 @@
-"""What people import: exploring scenarios and replaying executions."""
+"""Exploring scenarios and replaying executions, in worker processes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from racecheck.api.carrying import pickled
+from racecheck.api.workers import shared_pool
 from racecheck.errors import CannotRunError, EngineError, RacecheckError, ScenarioError
 from racecheck.explore.client import Pool
 from racecheck.explore.messages import Explored, Replayed, Task
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from racecheck.model import Progress
     from racecheck.scenario import Loaded, Scenario
 
-__all__ = ["Options", "ReplayResult", "explore", "explore_all", "replay"]
+__all__ = ["Options", "ReplayResult", "explore", "explore_all", "replay", "replay_one"]
 
 _TOKEN_SIZE: Final = 1024
 
@@ -36,10 +38,9 @@ def explore(scenario: Scenario, options: Options | None = None) -> ScenarioResul
         raise ScenarioError(f"{scenario.name} has variants; explore one: {names}")
     (scenario,) = scenario.variants()
     scenario.check()
-    with Pool(1) as pool:
-        task = _task(scenario, "", options, pickled=_pickle(scenario))
-        for _, answer in pool.run([task], _ignore):
-            return _explored(answer)
+    task = _task(scenario, "", options, pickled=pickled(scenario))
+    for _, answer in shared_pool().run([task], _ignore):
+        return _explored(answer)
     raise EngineError(f"{scenario.name}: no answer")
 
 
@@ -95,16 +96,32 @@ def replay(
             f"the token is of scenario {read.scenario!r}, which is not among these"
         )
     check_shape(read, loaded.name, loaded.scenario.shape())
-    task = _task(loaded.scenario, str(loaded.file), options, token=token)
-    with Pool(1) as pool:
-        for _, answer in pool.run([task], _ignore):
-            if isinstance(answer, RacecheckError):
-                raise answer
-            if isinstance(answer, Replayed):
-                return ReplayResult(
-                    trace=answer.trace, left=answer.left, same=answer.same
-                )
-    raise EngineError(f"{loaded.name}: no answer")
+    return _replayed(_task(loaded.scenario, str(loaded.file), options, token=token))
+
+
+def replay_one(
+    token: str, scenario: Scenario, options: Options | None = None
+) -> ReplayResult:
+    """Run the execution that a token stands for, of a scenario that is in no file.
+
+    Raises:
+        TokenError: The token is damaged, or the shape of its scenario has changed.
+        RacecheckError: It cannot be run.
+    """
+    options = options or Options()
+    check_shape(decode(token), scenario.name, scenario.shape())
+    scenario.check()
+    carried = pickled(scenario)
+    return _replayed(_task(scenario, "", options, pickled=carried, token=token))
+
+
+def _replayed(task: Task) -> ReplayResult:
+    for _, answer in shared_pool().run([task], _ignore):
+        if isinstance(answer, RacecheckError):
+            raise answer
+        if isinstance(answer, Replayed):
+            return ReplayResult(trace=answer.trace, left=answer.left, same=answer.same)
+    raise EngineError(f"{task.name}: no answer")
 
 
 def _task(
@@ -132,17 +149,6 @@ def _task(
         # objects, so that those of actors lie where they lay, whatever the token.
         token=token and token.ljust(_TOKEN_SIZE),
     )
-
-
-def _pickle(scenario: Scenario) -> bytes:
-    """Return the scenario in a form that another process can load.
-
-    Functions of modules that the worker can import travel by name, all others by
-    value, as multiprocess does it with dill.
-    """
-    import dill  # noqa: PLC0415  large, and only needed here
-
-    return bytes(dill.dumps(scenario, recurse=True))
 
 
 def _explored(answer: object) -> ScenarioResult:

@@ -1,0 +1,73 @@
+"""The error of a check that found a race: what, how, and how to see it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from racecheck.errors import RacecheckError
+from racecheck.report import finding_line, render
+from racecheck.report.printable import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from racecheck.model import Finding, ScenarioResult, Trace
+
+
+class RaceFoundError(RacecheckError, AssertionError):
+    """A check found an execution that breaks an invariant, or a deadlock.
+
+    Attributes:
+        result: All that the exploration says; None if a recorded execution was
+            replayed.
+        findings: The invariants found false, the simplest execution first.
+        trace: The simplest execution.
+        token: What replays it.
+        command: The line that replays it.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        *,
+        result: ScenarioResult | None = None,
+        command: Callable[[str], str] = str,
+    ) -> None:
+        """Make it of what was found.
+
+        Args:
+            findings: At least one.
+            result: All that the exploration says.
+            command: Returns the line that replays a token.
+        """
+        # Few switches first, as each is something to keep in mind.
+        self.findings = tuple(
+            sorted(findings, key=lambda each: (each.context_switches, each.steps))
+        )
+        self.result = result
+        self.command = command(self.token)
+        super().__init__(findings, result)
+
+    @property
+    def trace(self) -> Trace:
+        """The simplest execution."""
+        return self.findings[0].trace
+
+    @property
+    def token(self) -> str:
+        """What replays it."""
+        return self.findings[0].token
+
+    def __str__(self) -> str:
+        """Return the simplest execution in full, and the others as lines."""
+        names = ", ".join(sorted(each.invariant for each in self.findings))
+        first = self.findings[0]
+        length = plural(first.steps, "step")
+        switches = plural(first.context_switches, "context switch")
+        lines = [f"{names} broken in {length} with {switches}"]
+        lines += ["", render(self.trace), ""]
+        lines += [finding_line(each) for each in self.findings]
+        lines += ["", f"to replay it: {self.command}"]
+        return "\n".join(lines)
