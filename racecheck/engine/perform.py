@@ -178,8 +178,6 @@ class Performer:
         return {}
 
     def _sort(self, task: Task, pending: Pending, length: int) -> None:
-        if pending.call.row.name != "getdents64":
-            return
         memory = task.process.memory
         address = pending.call.raw[1]
         folder = f"/proc/{task.process.proc}/fd/{pending.call.number('fd')}"
@@ -191,7 +189,8 @@ class Performer:
                 found = None
             return number(found or os.fsdecode(name))
 
-        memory.write(address, in_order(memory.read(address, length), inode))
+        data = memory.read(address, length)
+        memory.write(address, in_order(data, pending.call.row.name, inode))
 
     def _succeeded(self, task: Task, pending: Pending, result: int) -> None:
         """Take note of what a successful call has done."""

@@ -14,6 +14,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from racecheck.engine.attributes import Attributes
 from racecheck.engine.claim import claim, empty, remove
 from racecheck.errors import CannotRunError
 from racecheck.model.epoch import EPOCH
@@ -80,6 +81,7 @@ class Sandbox:
         self._shown: dict[str, str] = {}
         self._initial: tuple[_Node, ...] = ()
         self.old: dict[str, tuple[int, int]] = {}
+        self._staying: dict[str, Attributes] = {}
         self.clear()
 
     def __enter__(self) -> Self:
@@ -132,6 +134,9 @@ class Sandbox:
             for node in self._initial
             if node.times != _FRESH
         }
+        root = str(self.root)
+        folders = [root, *(f"{root}/{name}" for name in _PARTS)]
+        self._staying = {path: Attributes.of(path) for path in folders}
 
     def restore(self) -> None:
         """Make the box what it was when `keep_as_initial` was called.
@@ -140,6 +145,9 @@ class Sandbox:
         """
         root = str(self.root)
         self._empty_parts(root)
+        for path, attributes in self._staying.items():
+            if os.path.isdir(path):
+                attributes.restore(path)
         for node in self._initial:
             path = f"{root}/{node.path}"
             if node.path in _PARTS and os.path.isdir(path):

@@ -7,6 +7,7 @@ has to get what it got before.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import secrets
@@ -18,10 +19,13 @@ from pathlib import Path
 
 import pytest
 
+from racecheck.kernel.rows import FS_IOC_GETFLAGS, FS_IOC_SETFLAGS
 from racecheck.scenario import Me, Scenario, command
 from tests.engine.lab import Script, Seen, run, run_all
 
 pytestmark = pytest.mark.processes
+
+NODUMP = (0x40).to_bytes(8, "little")
 
 
 def values(seen: Seen) -> dict[str, object]:
@@ -208,3 +212,26 @@ def test_each_execution_starts_from_the_box_that_setup_left() -> None:
 
     assert values(first) == values(second)
     assert values(first)["act"] == [["folder", "link"], "0o100640", 1_700_000_000]
+
+
+def test_folders_that_stay_lose_what_an_actor_has_given_them() -> None:
+    made = Scenario("identity")
+
+    @made.setup
+    def setup(box: Path) -> None:
+        box.chmod(0o750)
+
+    @made.actor
+    def act(box: Path) -> list[object]:
+        os.setxattr(box, "user.seen", b"1", os.XATTR_CREATE)
+        found: list[object] = [sorted(os.listxattr(box)), oct(box.stat().st_mode)]
+        box.chmod(0o700)
+        folder = os.open(box, os.O_RDONLY)
+        found.append(fcntl.ioctl(folder, FS_IOC_GETFLAGS, bytes(8)))
+        fcntl.ioctl(folder, FS_IOC_SETFLAGS, NODUMP)
+        return found
+
+    first, second = run_all(made, [Script(), Script()])
+
+    assert values(first) == values(second)
+    assert values(first)["act"] == [["user.seen"], "0o40750", bytes(8)]

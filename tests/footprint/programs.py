@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.footprint.spellings import SPELLINGS
+
 if TYPE_CHECKING:
     import random
 
@@ -22,6 +24,8 @@ _OTHERS = ("v", "d/x/", "z/", "o/x", "../x", "q")
 _ANY = (*_FILES, *_FOLDERS, *_FOLDERS, *_OTHERS)
 _BASES = ("", "", "", "d", "z", "e")
 _SLOTS = ("0", "0", "1")
+_OF_SLOTS = ("sync", "map", "getflags", "fgetxattr", "flistxattr", "fremovexattr")
+_ONE_IN = 3
 _OPEN = (
     "RDONLY",
     "RDONLY",
@@ -80,7 +84,7 @@ class Maker:
         pick = self._generator.choice
         if folder:
             return "folder", pick(self._folders), "RDONLY|DIRECTORY", slot
-        flags = pick(("RDONLY", "RDWR", "RDWR|CREAT"))
+        flags = pick(("RDONLY", "RDWR", "RDWR", "RDWR|CREAT", "RDWR|APPEND"))
         return "open", pick(self._files), flags, slot
 
     def operation(self) -> Op:
@@ -126,8 +130,18 @@ class Maker:
             "getcwd": (),
             "fchdir": (slot,),
             "readfd": (slot,),
+            "nameless": (folder, slot),
+            "setflags": (slot, pick(("0", "64", "128"))),
+            "chown": (path, pick(("5", "6"))),
+            "fchown": (slot, pick(("5", "6"))),
+            "setxattr": (path, pick(("1", "22"))),
+            "fsetxattr": (slot, pick(("1", "22"))),
+            **dict.fromkeys(_OF_SLOTS, (slot,)),
         }
-        return (name, *values.get(name, (path,)))
+        others = SPELLINGS.get(name, ())
+        otherwise = others and not self._generator.randrange(_ONE_IN)
+        spelt = pick(others) if otherwise else name
+        return (spelt, *values.get(name, (path,)))
 
 
 _WEIGHTS = {
@@ -174,6 +188,23 @@ _WEIGHTS = {
     "fchdir": 1,
     "getcwd": 3,
     "readfd": 1,
+    "nameless": 1,
+    "sync": 1,
+    "map": 1,
+    "getflags": 1,
+    "setflags": 1,
+    "chown": 1,
+    "fchown": 1,
+    "setxattr": 1,
+    "getxattr": 1,
+    "listxattr": 1,
+    "removexattr": 1,
+    "fsetxattr": 1,
+    "fgetxattr": 1,
+    "flistxattr": 1,
+    "fremovexattr": 1,
+    "execute": 1,
+    "fexecute": 1,
 }
 _NAMES = tuple(name for name, weight in _WEIGHTS.items() for _ in range(weight))
 
@@ -192,18 +223,29 @@ class _Theme(NamedTuple):
     folders: tuple[str, ...] = ()
 
 
-_DATA = "read pread write pwrite ftruncate truncate fallocate seek open fstat stat copy"
+_DATA = """
+read pread write pwrite ftruncate truncate fallocate seek open fstat stat copy copy map
+sync
+"""
 _LOCKS = "flock flock flock lockf lockf ofd getlk close dup open write"
 _MOVES = (
     "chdir chdir rename rename exchange getcwd stat mkdir rmdir symlink list listfd"
 )
-_LINKS = "link linkfd unlink rename exchange fstat stat open readfd lstat noreplace"
+_ATTRIBUTES = """
+chmod fchmod chown fchown setxattr getxattr listxattr removexattr fsetxattr fgetxattr
+flistxattr fremovexattr setflags getflags stat fstat access execute fexecute open rename
+"""
+_LINKS = """
+nameless link linkfd linkfd unlink rename exchange fstat stat open readfd lstat
+noreplace
+"""
 _TREES = "mkdir rmdir rename open folder listfd list unlink stat openat fchdir symlink"
 _TIMES = "utime utime sleep stat lstat write chmod unlink mkdir open rename fstat link"
 _THEMES = (
     _Theme(),
     _Theme(tuple(_TIMES.split()), ("x", "d/x"), ("d",)),
     _Theme(tuple(_DATA.split()), ("x", "x", "w")),
+    _Theme(tuple(_ATTRIBUTES.split()), ("x", "x", "w"), ("d",)),
     _Theme(tuple(_LOCKS.split()), ("x",)),
     _Theme(tuple(_MOVES.split()), ("../x", "x"), ("d", "e", "d/s", "e/s", "../e", "s")),
     _Theme(tuple(_LINKS.split()), ("x", "y", "x", "d/x"), ("d",)),

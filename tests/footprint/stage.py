@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from racecheck.engine import Execution, Machine
 from racecheck.model import EMPTY, Decision, Kind, Program, Step
+from tests.footprint.left import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,14 +34,14 @@ class Played:
     Attributes:
         steps: Its steps.
         values: What each actor's function returned.
-        tree: What was left of the box.
+        tree: What was left of the box: by name, which inode it is and what is in it.
         uncontrolled: What racecheck could not control.
         waiting: Who was left waiting for ever.
     """
 
     steps: tuple[Step, ...]
     values: dict[str, object]
-    tree: dict[str, object]
+    tree: dict[str, tuple[object, ...]]
     uncontrolled: tuple[str, ...]
     waiting: tuple[str, ...] = ()
 
@@ -65,6 +65,11 @@ class Stage:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._programs: list[Program] = []
+
+    @property
+    def root(self) -> str:
+        """Path of the sandbox."""
+        return str(self._machine.sandbox.root)
 
     def prepare(
         self, fill: Callable[[], object], actors: Mapping[str, Callable[[], object]]
@@ -193,7 +198,7 @@ class _Watcher:
     """Keeps the tree that is left at the end, and lets another one look on."""
 
     def __init__(self, box: str, names: Names, other: Observer) -> None:
-        self.tree: dict[str, object] = {}
+        self.tree: dict[str, tuple[object, ...]] = {}
         self._box = box
         self._names = names
         self._other = other
@@ -205,17 +210,6 @@ class _Watcher:
         """Keep type, mode, identity and content of everything."""
         self._other.on_end(view, history)
         root = os.path.dirname(self._box)
-        for folder, folders, files in os.walk(root):
-            for name in sorted(folders + files):
-                path = os.path.join(folder, name)
-                self.tree[os.path.relpath(path, root)] = self._describe(path)
-
-    def _describe(self, path: str) -> object:
-        status = os.lstat(path)
-        shown: tuple[object, ...] = (self._names.find(status), status.st_mode)
-        if stat.S_ISREG(status.st_mode):
-            with open(path, "rb") as file:
-                shown += (status.st_nlink, file.read())
-        elif stat.S_ISLNK(status.st_mode):
-            shown += (os.readlink(path),)
-        return shown
+        for name, shown in describe(root).items():
+            status = os.lstat(f"{root}/{name}")
+            self.tree[name] = (self._names.find(status), *shown)

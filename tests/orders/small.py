@@ -9,11 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.footprint.acting import act
+from tests.footprint.acting import perform as perform_one
 from tests.footprint.programs import Maker, make_box
+from tests.footprint.spellings import is_free
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from racecheck.model import SchedulingPoint
     from tests.footprint.programs import Op, Program
@@ -27,23 +29,35 @@ SHAPES = (
 """How many steps each actor may take, about: from 6 orders to 1,680."""
 
 _WEIGHTS = [
-    math.sqrt(math.prod(map(math.factorial, shape)) / math.factorial(sum(shape)))
+    (math.prod(map(math.factorial, shape)) / math.factorial(sum(shape))) ** 0.8
     for shape in SHAPES
 ]
 """Programs with few orders are tried more often, so that there are more programs."""
 
-_COSTS = {"openat": 3, "list": 5, "listfd": 2, "readfd": 3}
+_COSTS = {"openat": 3, "list": 5, "listfd": 2, "readfd": 3, "copy.splice": 2}
 _LEFT_OUT = {
     "sleep": "it makes others wait for all the rest",
     "fchdir": "an actor uses it to go back",
 }
-_USING = (
-    "read pread write pwrite seek ftruncate fallocate copy fstat flock wait lockf ofd "
-    "getlk close dup fchmod linkfd listfd readfd"
-)
+_USING = """
+read pread write pwrite seek ftruncate fallocate copy fstat flock wait lockf ofd getlk
+close dup fchmod linkfd listfd readfd sync map getflags setflags fchown fsetxattr
+fgetxattr flistxattr fremovexattr fexecute
+"""
 _BY_SLOT = frozenset(_USING.split())
+_WAITING = {"flock": "wait", "lockf": "lockf.wait", "ofd": "ofd.wait"}
 _LOCKS = frozenset({"flock", "wait", "lockf", "ofd", "getlk"})
 _TRIES = 20
+
+_MORE_CALLS = frozenset({"openat", "list", "readfd", "copy.splice"})
+_SINGLE = {
+    "listfd": "listfd.once",
+    "listfd.old": "listfd.old_once",
+    "stat": "stat.x",
+    "lstat": "lstat.x",
+    "fstat": "fstat.x",
+}
+_REPLACING = frozenset({"dup.dup2", "dup.dup3"})
 
 
 class Small(NamedTuple):
@@ -84,10 +98,21 @@ class Small(NamedTuple):
         if point.call in {"return", "exit_group", "fchdir"}:
             return True
         if point.call == "close":
-            return not any(
-                op[0] in _LOCKS for program in self.actors.values() for op in program
-            )
+            return not self.locks
         return taken == 0 and _moves(self.actors[point.actor])
+
+    @property
+    def locks(self) -> bool:
+        """Whether anybody locks, so that others may see what is closed."""
+        return self.does(_LOCKS)
+
+    def does(self, what: Collection[str]) -> bool:
+        """Say whether anybody does any of some things."""
+        return any(base(op) in what for each in self.actors.values() for op in each)
+
+    def moves(self, name: str) -> bool:
+        """Say whether an actor changes its working directory."""
+        return _moves(self.actors[name])
 
     def __str__(self) -> str:
         parts = {"box": self.box, **self.actors}
@@ -105,43 +130,61 @@ def parse(text: str) -> Program:
 def perform(program: Program) -> list[object]:
     """Run a program, and leave its process as it was, so that it can be used again."""
     home = os.open(".", os.O_PATH) if _moves(program) else -1
-    closes = [("close", slot) for slot in sorted(_slots(program))]
-    found = act([*program, *closes])
+    found = act([*program, *closes(program)])
     if home >= 0:
         os.fchdir(home)
         os.close(home)
     return found[: len(program)]
 
 
-def make_small(generator: random.Random) -> Small:
-    """Return random programs, with a few names in common."""
+def closes(program: Program) -> Program:
+    """Return what closes all that a program can have open."""
+    return tuple(("close", slot) for slot in sorted(_slots(program)))
+
+
+def make_small(generator: random.Random, *, single: bool = False) -> Small:
+    """Return random programs, with a few names in common.
+
+    Args:
+        generator: Makes them.
+        single: Whether each operation has to be one call, that shows no times.
+    """
     maker = Maker(generator)
     (shape,) = generator.choices(SHAPES, _WEIGHTS)
     return Small(
         make_box(generator),
         {
-            name: _program(generator, maker, steps)
+            name: _program(generator, maker, steps, single=single)
             for name, steps in zip("ABCD", shape, strict=False)
         },
     )
 
 
-def _program(generator: random.Random, maker: Maker, steps: int) -> Program:
+def _program(
+    generator: random.Random, maker: Maker, steps: int, *, single: bool
+) -> Program:
     """Return a program of about so many steps."""
     program: list[Op] = []
     for _ in range(_TRIES):
         op = maker.operation()
+        if single:
+            if op[0] in _MORE_CALLS:
+                continue
+            op = (_SINGLE.get(op[0], op[0]), *op[1:])
         if op[0] in _LEFT_OUT:
             continue
-        if op[0] == "flock" and op[2] != "UN" and generator.random() < 0.5:
-            op = ("wait", *op[1:])
+        if op[0] in _WAITING and op[2] != "UN" and generator.random() < 0.5:
+            op = (_WAITING[op[0]], *op[1:])
         open_already = _slots(program)
         needed = [slot for slot in _used(op) if slot not in open_already]
+        # What opens something would close what was there, by a call of its own.
+        taken = _slots([op]) & open_already if single else ()
         added = [
-            *(maker.opening(slot, folder=op[0] == "listfd") for slot in needed),
+            *(("close", slot) for slot in taken if op[0] not in _REPLACING),
+            *(maker.opening(slot, folder=base(op) == "listfd") for slot in needed),
             op,
         ]
-        cost = sum(_COSTS.get(each[0], 1) for each in added)
+        cost = sum(_COSTS.get(each[0], _COSTS.get(base(each), 1)) for each in added)
         if cost <= steps:
             program += added
             steps -= cost
@@ -150,18 +193,56 @@ def _program(generator: random.Random, maker: Maker, steps: int) -> Program:
     return tuple(program)
 
 
+def base(op: Op) -> str:
+    """Return what an operation does, whatever call does it."""
+    return op[0].partition(".")[0]
+
+
 def _used(op: Op) -> tuple[str, ...]:
     """Return the slots that have to be open for an operation to do something."""
-    if op[0] not in _BY_SLOT:
+    if base(op) not in _BY_SLOT:
         return ()
-    return tuple(dict.fromkeys(op[1:3])) if op[0] == "copy" else op[1:2]
+    return tuple(dict.fromkeys(op[1:3])) if base(op) == "copy" else op[1:2]
 
 
 def _slots(program: Program | list[Op]) -> set[str]:
     """Return the slots that a program opens."""
-    places = {"open": 3, "folder": 3, "openat": 4, "dup": 2}
-    return {op[places[op[0]]] for op in program if op[0] in places}
+    places = {"open": 3, "folder": 3, "openat": 4, "dup": 2, "nameless": 2}
+    return {op[places[base(op)]] for op in program if base(op) in places}
 
 
 def _moves(program: Program) -> bool:
     return any(op[0] == "chdir" for op in program)
+
+
+# --- what an operation does, for those that carry it out by themselves ----------------
+
+
+def makes_no_call(op: Op, slots: Mapping[str, int]) -> bool:
+    """Say whether an operation finds nothing to be done: what it uses is not open."""
+    if base(op) == "dup" and op[1] == op[2]:
+        return True
+    return any(slot not in slots for slot in _used(op))
+
+
+def needs_processes(small: Small) -> bool:
+    """Say whether there are locks that belong to whole processes."""
+    return small.does({"lockf", "getlk"})
+
+
+def tried(op: Op) -> Op:
+    """Return what tries a lock, of an operation that waits for it."""
+    name, *args = op
+    without = {"wait": "flock", "lockf.wait": "lockf", "ofd.wait": "ofd"}
+    return (without.get(name, name), *args)
+
+
+def can_be_had(op: Op, slots: dict[str, int]) -> bool:
+    """Say whether a lock that was tried in vain can be had by now."""
+    if op[0] == "wait":
+        # An attempt that fails has let go of what was held, so nothing is lost.
+        if perform_one(slots, tried(op)) is not None:
+            return False
+        perform_one(slots, ("flock", op[1], "UN"))
+        return True
+    return is_free(slots, op)

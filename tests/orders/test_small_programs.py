@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from racecheck.engine import Machine
+from racecheck.kernel.numbers import numbers
 from racecheck.scheduling import DPORScheduler
 from tests.engine.lab import in_child
 from tests.footprint.stage import Stage
@@ -176,6 +177,16 @@ PITFALLS = (
         *(3, 2, "mkdir d"),
         "open d/x WRONLY|CREAT 0",
         f"open d/y WRONLY|CREAT 1; {STATE_OF_D} 4096",
+    ),
+    *(
+        case(
+            f"18 names come in a folder that is listed by {call}",
+            *(3, 2, "mkdir d"),
+            "open d/x WRONLY|CREAT 0",
+            f"open d/y WRONLY|CREAT 1; {STATE_OF_D.replace('listfd', 'listfd.old')} 99",
+        )
+        # The older form of the call, which newer machines lack.
+        for call in {"getdents"} & numbers().keys()
     ),
     case(
         "19 somebody waits for a lock",
