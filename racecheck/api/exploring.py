@@ -148,6 +148,7 @@ def _task(
         # that has it in it. Python keeps what is as large as this apart from small
         # objects, so that those of actors lie where they lay, whatever the token.
         token=token and token.ljust(_TOKEN_SIZE),
+        engine=options.engine or scenario.engine,
     )
 
 
@@ -164,7 +165,7 @@ def _unknown(
 ) -> ScenarioResult:
     return ScenarioResult(
         name=scenario.name,
-        engine="process",
+        engine=options.engine or scenario.engine,
         verdict=Verdict.UNKNOWN,
         reason=str(error),
         expected=tuple(sorted(scenario.expect)),

@@ -62,6 +62,14 @@ def _scenario(result: ScenarioResult) -> dict[str, object]:
         "steps": result.steps,
         "seconds": result.seconds,
         "violations": [_violation(finding) for finding in result.findings],
+        "counts": [
+            {
+                "actor": each.actor,
+                "operations": list(each.operations),
+                "failed": list(each.failed),
+            }
+            for each in result.counts
+        ],
     }
 
 
@@ -73,6 +81,7 @@ def _violation(finding: Finding) -> dict[str, object]:
         "steps": finding.steps,
         "context_switches": finding.context_switches,
         "confirmed": finding.confirmed,
+        "seen": finding.seen,
     }
 
 

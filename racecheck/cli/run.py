@@ -23,8 +23,8 @@ from racecheck.cli.parameters import (
 )
 from racecheck.cli.progress import display
 from racecheck.errors import EngineError
-from racecheck.explore.options import SCHEDULERS, Options
-from racecheck.report import finding_line, render, summary, totals
+from racecheck.explore.options import ENGINES, SCHEDULERS, Options
+from racecheck.report import counts_lines, finding_line, render, summary, totals
 
 if TYPE_CHECKING:
     from racecheck.model import ScenarioResult
@@ -57,10 +57,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["process"]),
-    default="process",
-    show_default=True,
-    help="What runs the actors.",
+    type=click.Choice(ENGINES),
+    help="What runs the actors, unless their scenario says so.",
 )
 @click.option("--quick", is_flag=True, help="Spend a tenth of each budget.")
 @click.option("-x", "stop_first", is_flag=True, help="Stop at the first surprise.")
@@ -88,7 +86,7 @@ def run_command(
     jobs: int | None,
     budget: Budget | None,
     scheduler: str,
-    engine: str,
+    engine: str | None,
     quick: bool,
     stop_first: bool,
     workdir: Path | None,
@@ -102,7 +100,6 @@ def run_command(
     The exit status is 0 if each did what it is expected to do, 1 if one did not, and 3
     if there is no verdict.
     """
-    del engine  # There is one so far.
     if json_file is not None:
         check_target(json_file)
     settings = current_settings()
@@ -115,6 +112,7 @@ def run_command(
         workdir=workdir,
         fresh=fresh,
         stop_first=stop_first,
+        engine=engine or "",
         quick=quick,
     )
     results: list[ScenarioResult] = []
@@ -151,13 +149,17 @@ def _describe(result: ScenarioResult, *, verbose: bool) -> str:
     """Return the line of a scenario with its findings; surprises are shown in full."""
     color = is_colored()
     parts = [summary(result, color=color)]
+    parts += [f"        {line}" for line in counts_lines(result)]
     shown: set[str] = set()
     for finding in result.findings:
         parts.append(f"        {finding_line(finding)}")
         surprise = finding.invariant not in result.expected
         # One execution can break several invariants, and is shown once.
-        if (surprise or verbose) and finding.token not in shown:
-            shown.add(finding.token)
+        one = finding.token or str(finding.execution)
+        if (surprise or verbose) and one not in shown:
+            shown.add(one)
             trace = render(finding.trace, width=text_width(), color=color)
-            parts.append(f"\n{trace}\n\nracecheck replay {finding.token}\n")
+            parts.append(f"\n{trace}\n")
+            if finding.token:
+                parts.append(f"racecheck replay {finding.token}\n")
     return "\n".join(parts)

@@ -20,7 +20,7 @@ import msgspec
 from racecheck.model import Ending, Frame, Program, legible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 MARKER: Final = 0x7ACE7ACE
 """A descriptor that no process can have: writing to it is a message to the tracer.
@@ -78,18 +78,25 @@ _NOTHING: Final = _encoder.encode(
 """The report of most operations, made once: a fresh process is slow to make one."""
 
 
-def prepare(*, index: int, folder: str, streams: tuple[int, int]) -> None:
+def prepare(
+    *, index: int, folder: str, streams: tuple[int, int], keep: Sequence[int] = ()
+) -> None:
     """Make the process one that owes nothing to the worker it was forked from.
 
     Args:
         index: Position of the actor among the actors, from 1.
         folder: Folder to start in.
         streams: Descriptors of standard input, and of standard output and error.
+        keep: Descriptors that stay open all the same.
     """
     for number, stream in enumerate((streams[0], streams[1], streams[1])):
         os.dup2(stream, number)
     # Nothing else is inherited, above all not the lock on the run's folder.
-    os.closerange(3, _open_limit())
+    start = 3
+    for number in sorted(keep):
+        os.closerange(start, number)
+        start = number + 1
+    os.closerange(start, _open_limit())
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)
@@ -116,7 +123,7 @@ def orders(seed: int, *, reused: bool) -> int:
     return seed << 1 | reused
 
 
-def _reseed(program: Program, seed: int) -> None:
+def reseed(program: Program, seed: int) -> None:
     """Give an actor the random numbers of an execution."""
     random.seed(f"{seed}/{program.name}")
     if program.reseed is not None:
@@ -134,27 +141,27 @@ def run(program: Program) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         told = os.write(BEGIN, b"")
         reused = told & 1
-        _reseed(program, told >> 1)
+        reseed(program, told >> 1)
         if program.argv:
-            _execute(program.argv)
+            execute(program.argv)
         assert program.function is not None  # noqa: S101  a program is one or the other
         while True:
             for _ in range(program.repeat):
                 _operate(program, program.function)
-            _wait_for_others()
-            _flush()
+            wait_for_others()
+            flush()
             if not reused:
                 break
-            _reseed(program, os.write(IDLE, b""))
+            reseed(program, os.write(IDLE, b""))
     except BaseException as error:  # noqa: BLE001  nothing may unwind into the worker
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
-            _flush()
+            flush()
         os._exit(1)
     os._exit(0)
 
 
-def _wait_for_others() -> None:
+def wait_for_others() -> None:
     """Do what Python does at the end of a program: wait for threads and children.
 
     Threads that are daemons end with the process, as they do there.
@@ -171,14 +178,15 @@ def _wait_for_others() -> None:
         tracker._resource_tracker._stop()  # noqa: SLF001  else it ends a moment later
 
 
-def _execute(argv: tuple[str, ...]) -> None:
+def execute(argv: tuple[str, ...]) -> None:
+    """Become another program; end with status 127 if there is none."""
     # Python ignores it, and programs take it for granted that nobody does.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execvp(argv[0], argv)  # noqa: S606  running it is the point
     except OSError as error:
         sys.stderr.write(f"cannot execute {argv[0]}: {error.strerror}\n")
-        _flush()
+        flush()
         os._exit(127)
 
 
@@ -188,19 +196,42 @@ def _operate(program: Program, function: Callable[..., object]) -> None:
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001  it is an outcome, whatever it is
-        _send(_raised(error, program))
+        _send(raised(error, program))
     else:
         if value is None and program.succeeds is None:
-            _flush()
+            flush()
             os.write(MARKER, _NOTHING)
             return
-        succeeded = program.succeeds is None or bool(program.succeeds(value))
-        _send(
-            Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value))
-        )
+        _send(returned(value, program))
 
 
-def _raised(error: BaseException, program: Program) -> Report:
+def outcome(
+    program: Program, *, passing: tuple[type[BaseException], ...] = (SystemExit,)
+) -> Report:
+    """Call the subject once and report how that ended, for engines that do not trace.
+
+    Args:
+        program: What the actor runs, a function.
+        passing: Exceptions that are no outcome and are left alone.
+    """
+    assert program.function is not None  # noqa: S101  commands report nothing
+    try:
+        value = program.function(**program.arguments)
+    except passing:
+        raise
+    except BaseException as error:  # noqa: BLE001  it is an outcome, whatever it is
+        return raised(error, program)
+    return returned(value, program)
+
+
+def returned(value: object, program: Program) -> Report:
+    """Report an operation that returned."""
+    succeeded = program.succeeds is None or bool(program.succeeds(value))
+    return Report(Ending.RETURNED, succeeded, value=_plain(value), shown=_show(value))
+
+
+def raised(error: BaseException, program: Program) -> Report:
+    """Report an operation that raised."""
     kind = type(error)
     frames = []
     trace = error.__traceback__
@@ -250,11 +281,12 @@ def _line(text: str) -> str:
 
 
 def _send(report: Report) -> None:
-    _flush()
+    flush()
     os.write(MARKER, _encoder.encode(report))
 
 
-def _flush() -> None:
+def flush() -> None:
+    """Write out what the subject has printed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

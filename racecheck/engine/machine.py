@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.engine.idle import IdleActors, stands_in
@@ -188,21 +187,7 @@ class Machine:
 
         It is not given back: a process that calls this does nothing else.
         """
-        home = str(self.sandbox.home)
-        os.environ.update(
-            {
-                "HOME": home,
-                "TMPDIR": str(self.sandbox.temporary),
-                "XDG_CACHE_HOME": f"{home}/.cache",
-                "XDG_CONFIG_HOME": f"{home}/.config",
-                "XDG_DATA_HOME": f"{home}/.local/share",
-                "XDG_STATE_HOME": f"{home}/.local/state",
-                "XDG_RUNTIME_DIR": str(self.sandbox.temporary),
-            }
-        )
-        if "tempfile" in sys.modules:
-            # It may have looked where temporary files go already.
-            vars(sys.modules["tempfile"])["tempdir"] = None
+        self.sandbox.move_in()
 
     def serve(self, programs: Sequence[Program]) -> None:
         """Get ready to fork actors that run these programs.

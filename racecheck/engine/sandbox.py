@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -20,12 +21,14 @@ from racecheck.errors import CannotRunError
 from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
 _PARTS: Final = ("box", "home", "tmp")
 _MOST_SHOWN: Final = 4096
 _SECOND: Final = 1_000_000_000
 _FRESH: Final = (EPOCH * _SECOND, EPOCH * _SECOND)
+_LONGEST_OUTPUT: Final = 64 * 1024
 
 
 class _Node(NamedTuple):
@@ -116,6 +119,24 @@ class Sandbox:
         start = {"home": "~", "tmp": "$TMPDIR"}.get(first, f"$SANDBOX/{first}")
         return f"{start}/{rest}" if rest else start
 
+    def move_in(self) -> None:
+        """Give the process the environment that the scenario and its actors get."""
+        home = str(self.home)
+        os.environ.update(
+            {
+                "HOME": home,
+                "TMPDIR": str(self.temporary),
+                "XDG_CACHE_HOME": f"{home}/.cache",
+                "XDG_CONFIG_HOME": f"{home}/.config",
+                "XDG_DATA_HOME": f"{home}/.local/share",
+                "XDG_STATE_HOME": f"{home}/.local/state",
+                "XDG_RUNTIME_DIR": str(self.temporary),
+            }
+        )
+        if "tempfile" in sys.modules:
+            # It may have looked where temporary files go already.
+            vars(sys.modules["tempfile"])["tempdir"] = None
+
     def clear(self) -> None:
         """Leave an empty box, home and folder for temporary files."""
         empty(str(self.root))
@@ -180,6 +201,18 @@ class Sandbox:
                 empty(path)
             if name not in _PARTS or not is_folder:
                 remove(os.rmdir if is_folder else os.unlink, root, path)
+
+    def read_outputs(self, actors: Iterable[str]) -> dict[str, str]:
+        """Return what actors have printed, by their names."""
+        found = {}
+        for name in actors:
+            path = self.outputs / name
+            if path.exists():
+                with path.open("rb") as stream:
+                    data = stream.read(_LONGEST_OUTPUT)
+                if data:
+                    found[name] = data.decode(errors="replace")
+        return found
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""

@@ -28,6 +28,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         fresh: Whether each execution starts all its processes anew.
         shrink: Whether what is found is made simpler before it is told.
         token: The execution to replay; empty to explore.
+        engine: Name of the engine.
     """
 
     file: str
@@ -41,6 +42,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     fresh: bool = False
     shrink: bool = True
     token: str = ""
+    engine: str = "process"
 
 
 class Replayed(msgspec.Struct, frozen=True, tag=True):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from racecheck.scenario.budget import Budget
+from racecheck.scenario.checks import ENGINES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +14,14 @@ if TYPE_CHECKING:
     from racecheck.model import Trace
     from racecheck.scenario import Scenario
 
-__all__ = ["DEFAULT_BUDGET", "SCHEDULERS", "Budget", "Options", "ReplayResult"]
+__all__ = [
+    "DEFAULT_BUDGET",
+    "ENGINES",
+    "SCHEDULERS",
+    "Budget",
+    "Options",
+    "ReplayResult",
+]
 
 SCHEDULERS = ("dpor", "mixed", "pct", "pos", "random")
 """Names of the schedulers that an exploration can use."""
@@ -37,6 +45,7 @@ class Options:
         shrink: Whether what is found is made simpler before it is told.
         stop_first: Whether to stop at the first scenario that does not do what it is
             expected to.
+        engine: Name of the engine, one of `ENGINES`; empty leaves it to the scenario.
         quick: Whether a tenth of each budget is enough.
     """
 
@@ -48,6 +57,7 @@ class Options:
     fresh: bool = False
     shrink: bool = True
     stop_first: bool = False
+    engine: str = ""
     quick: bool = False
 
     def budget_of(self, scenario: Scenario) -> Budget:

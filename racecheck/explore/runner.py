@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from racecheck.engine import Execution
-from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.explore.setting_up import set_up
 from racecheck.invariants import Judge
 from racecheck.model import ActorInfo, Schedule, Trace, Verdict
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from racecheck.invariants.watch import Watch
     from racecheck.model import Scheduler
     from racecheck.scenario import Scenario
-
-_LONGEST_OUTPUT = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +40,8 @@ class Runner:
         self.shape = scenario.shape()
         self.spun = False
         self._machine = machine
-        sandbox = machine.sandbox
-        sandbox.clear()
         machine.move_in()
-        try:
-            state = scenario.prepare(sandbox.box)
-        except RacecheckError:
-            raise
-        except Exception as error:
-            raise ScenarioError(
-                f"{scenario.name}: setup raised {type(error).__name__}: {error}"
-            ) from error
-        sandbox.keep_as_initial()
-        self.programs = scenario.programs(sandbox.box, state)
+        self.programs = set_up(scenario, machine.sandbox)
         self._judge = Judge(scenario.invariants)
         machine.serve(self.programs)
 
@@ -122,7 +109,7 @@ class Runner:
             violations=self._judge.violations,
             uncontrolled=tuple(execution.notes.uncontrolled),
             unordered=tuple(execution.notes.unordered),
-            outputs=self._outputs() if outputs else {},
+            outputs=self._machine.sandbox.read_outputs(self.actors) if outputs else {},
             detail=execution.detail,
         )
 
@@ -142,13 +129,3 @@ class Runner:
         if execution.stuck:
             return _Judged(Verdict.UNKNOWN, f"stuck: {execution.stuck}")
         return _Judged(verdict, reason)
-
-    def _outputs(self) -> dict[str, str]:
-        found = {}
-        for name in self.actors:
-            path = self._machine.sandbox.outputs / name
-            if path.exists():
-                data = path.read_bytes()[:_LONGEST_OUTPUT]
-                if data:
-                    found[name] = data.decode(errors="replace")
-        return found

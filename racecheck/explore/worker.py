@@ -135,6 +135,19 @@ def _serve(task: Task, answer: object) -> None:
     assert callable(answer)  # noqa: S101  for the type checker
     scenario = _scenario(task)
     workdir = Path(task.workdir) if task.workdir else None
+    if task.engine == "stress":
+        # What an engine needs is loaded with it: actors are forks of this process.
+        from racecheck.explore.stress import explore_under_stress  # noqa: PLC0415
+
+        result = explore_under_stress(
+            scenario,
+            workdir=workdir,
+            seed=task.seed,
+            budget=Budget(seconds=task.max_seconds, executions=task.max_executions),
+            on_progress=lambda progress: answer(Advanced(progress)),
+        )
+        answer(Explored(result))
+        return
     with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
         runner = Runner(machine, scenario)
         result: Answer

@@ -6,7 +6,14 @@ from racecheck.model.history import ActorEnd, Ending, Frame, Operation
 from racecheck.model.invariant import Invariant
 from racecheck.model.kind import MUTATING, Kind
 from racecheck.model.program import Invocation, Program
-from racecheck.model.result import Finding, Progress, Race, ScenarioResult, Share
+from racecheck.model.result import (
+    Counts,
+    Finding,
+    Progress,
+    Race,
+    ScenarioResult,
+    Share,
+)
 from racecheck.model.schedule import (
     Decision,
     Fault,
@@ -32,6 +39,7 @@ __all__ = [
     "ActorInfo",
     "Buffer",
     "Content",
+    "Counts",
     "Coverage",
     "Decision",
     "Detail",

@@ -35,6 +35,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         found_context_switches: Its context switches.
         confirmed: Whether a second execution from the token gave the same steps.
         execution: Which execution found it, from 1.
+        seen: How many executions broke it, where all were made whatever they found.
         trace: The execution itself.
         original: The execution as it was found, if it was made simpler since.
         curve: How often the invariant is broken from points of the execution on, if
@@ -50,9 +51,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     found_context_switches: int = 0
     confirmed: bool
     execution: int
+    seen: int = 0
     trace: Trace
     original: Trace | None = None
     curve: tuple[Share, ...] = ()
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How the operations of one actor went, where executions are compared by number.
+
+    Attributes:
+        actor: Name of the actor.
+        operations: How many it made, in each execution.
+        failed: How many of those did not succeed, in each execution.
+    """
+
+    actor: str
+    operations: tuple[int, ...]
+    failed: tuple[int, ...]
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +90,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
         steps: Steps taken in all of them.
         seconds: Wall-clock time.
         findings: The invariants found false, one finding each.
+        counts: How the operations of each actor went, under stress.
     """
 
     name: str
@@ -91,6 +108,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     seconds: float
     findings: tuple[Finding, ...]
+    counts: tuple[Counts, ...] = ()
 
 
 class Race(msgspec.Struct, frozen=True, kw_only=True):

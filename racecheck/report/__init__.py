@@ -4,7 +4,8 @@ It is made of traces and results alone, so that a stored trace gives the same as
 one. `render` shows an execution and `summary` what an exploration says of a scenario.
 """
 
+from racecheck.report.counts import counts_lines
 from racecheck.report.summary import finding_line, summary, totals
 from racecheck.report.text import WIDTH, render
 
-__all__ = ["WIDTH", "finding_line", "render", "summary", "totals"]
+__all__ = ["WIDTH", "counts_lines", "finding_line", "render", "summary", "totals"]

@@ -23,8 +23,9 @@ def summary(result: ScenarioResult, *, color: bool = False) -> str:
         color: Whether to set off parts of it with the codes of a terminal.
     """
     word, tone = _word(result)
+    engine = "" if result.engine == "process" else f"{printable(result.engine)}, "
     seen = (
-        f"{result.coverage}, {plural(result.executions, 'execution')}, "
+        f"{engine}{result.coverage}, {plural(result.executions, 'execution')}, "
         f"{result.seconds:.1f} s"
     )
     text = f"{printable(result.name)}: {_verdict(result)}"
@@ -32,7 +33,12 @@ def summary(result: ScenarioResult, *, color: bool = False) -> str:
 
 
 def finding_line(finding: Finding) -> str:
-    """Return the line of a finding, with the token that replays it."""
+    """Return the line of a finding, with the token that replays it if one can."""
+    if not finding.token:
+        return printable(
+            f"{finding.invariant} in {plural(finding.seen, 'execution')}, first in "
+            f"execution {finding.execution}: {finding.message}"
+        )
     sure = "" if finding.confirmed else ", not confirmed"
     return (
         f"{finding.invariant} in {plural(finding.steps, 'step')} with "

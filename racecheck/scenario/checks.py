@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from racecheck.model import Invariant
 
+ENGINES = ("process", "simulated", "stress")
+"""Names of the engines that can run a scenario."""
+
 DEADLOCK = "deadlock"
 """What a scenario expects that ends with actors waiting for each other."""
 
@@ -89,6 +92,16 @@ def check_expect(expect: Collection[str], invariants: Iterable[Invariant]) -> No
                 f"expects {name!r}, which is none of its invariants"
                 f"{meant(name, known)}; it has: {', '.join(known)}"
             )
+
+
+def check_engine(engine: object) -> None:
+    """Refuse what is no engine.
+
+    Raises:
+        ScenarioError: There is none of that name.
+    """
+    if engine not in ENGINES:
+        raise ScenarioError(f"an engine is one of {', '.join(ENGINES)}, not {engine!r}")
 
 
 def check_limit(option: str, value: object) -> None:

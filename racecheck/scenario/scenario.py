@@ -55,6 +55,7 @@ class Scenario:
         max_steps: Steps of one execution at which the actor that takes them is stuck.
         max_cpu_s: CPU time of an actor between two steps at which it is stuck.
         budget: How long an exploration of it may go on, if it says so itself.
+        engine: Name of the engine that runs it unless another is asked for.
         parameters: The variant's values, by parameter.
         ids: What those values are called, by parameter.
     """
@@ -72,6 +73,7 @@ class Scenario:
         expect: Expected = frozenset(),
         tags: str | Iterable[str] = (),
         budget: Budget | int | str | None = None,
+        engine: str = "process",
     ) -> None:
         if not arguments.matches(_NAME, name):
             raise ScenarioError(
@@ -83,6 +85,7 @@ class Scenario:
         self.same_pid = same_pid
         self.max_steps = max_steps
         self.max_cpu_s = max_cpu_s
+        self.engine = engine
         with checks.about(name):
             self.invariants = checks.invariants_of(invariants)
             given = checks.faults_of(faults)
@@ -90,6 +93,7 @@ class Scenario:
             self.faults = tuple(f for f in given if isinstance(f, PlannedFault))
             self.fault_bounds = tuple(f for f in given if isinstance(f, FaultBound))
             checks.check_expect(self.expect, self.invariants)
+            checks.check_engine(engine)
             checks.check_limit("max_steps", max_steps)
             checks.check_limit("max_cpu_s", max_cpu_s)
             self.budget = None if budget is None else Budget.from_value(budget)

@@ -175,6 +175,7 @@ def test_options_are_handed_on(explorer: Explorer, place: Path) -> None:
         quick=True,
         workdir=place,
         fresh=True,
+        engine="process",
     )
 
 
@@ -205,7 +206,7 @@ def test_paths_and_globs_select(explorer: Explorer) -> None:
         ("--jobs 0", "0 is not in the range"),
         ("--budget soon", "a budget is a number of executions or a time"),
         ("--scheduler best", "'best' is not one of"),
-        ("--engine stress", "'stress' is not"),
+        ("--engine fast", "'fast' is not one of"),
         ("--require luck", "'luck' is not"),
         ("--workdir nowhere", "does not exist"),
         ("--json .", "is a directory"),
@@ -323,8 +324,10 @@ def test_json_holds_every_field_of_the_results(explorer: Explorer) -> None:
                         "steps": 10,
                         "context_switches": 3,
                         "confirmed": True,
+                        "seen": 0,
                     }
                 ],
+                "counts": [],
             }
         ],
     }

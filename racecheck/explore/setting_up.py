@@ -1,0 +1,45 @@
+"""Setting a scenario up in a box, once for all executions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from racecheck.errors import RacecheckError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from racecheck.engine.sandbox import Sandbox
+    from racecheck.model import Program
+    from racecheck.scenario import Scenario
+
+
+def set_up(scenario: Scenario, sandbox: Sandbox) -> tuple[Program, ...]:
+    """Let a scenario fill the box, keep it as the start, and return the programs.
+
+    Raises:
+        ScenarioError: Its setup raises, or its functions ask for what is not there.
+    """
+    sandbox.clear()
+    return prepared(scenario, sandbox.box, sandbox.keep_as_initial)
+
+
+def prepared(
+    scenario: Scenario, box: Path, keep: Callable[[], None]
+) -> tuple[Program, ...]:
+    """Let a scenario fill a box, have that kept, and return the programs.
+
+    Raises:
+        ScenarioError: Its setup raises, or its functions ask for what is not there.
+    """
+    try:
+        state = scenario.prepare(box)
+    except RacecheckError:
+        raise
+    except Exception as error:
+        raise ScenarioError(
+            f"{scenario.name}: setup raised {type(error).__name__}: {error}"
+        ) from error
+    keep()
+    return scenario.programs(box, state)
