@@ -9,7 +9,10 @@ import os
 import stat
 from typing import TYPE_CHECKING, Protocol
 
+from racecheck.errors import EngineError
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from racecheck.model import Resource
@@ -51,21 +54,30 @@ class System(Protocol):
 
 
 class FolderView:
-    """A view of a box that stands still while it is looked at; see `View`."""
+    """A view of a box that stands still while it is looked at; see `View`.
+
+    Attributes:
+        meant: See `View.meant`.
+    """
 
     def __init__(
-        self, box: str, system: System = os, *, makers: dict[str, str] | None = None
+        self,
+        box: str,
+        system: System = os,
+        *,
+        identify: Callable[[str], str] | None = None,
     ) -> None:
         """Look at a box.
 
         Args:
             box: Its path.
             system: What is asked about files.
-            makers: Who made what is at a path, where that is known.
+            identify: Says which file is at a path, where that can be told.
         """
+        self.meant: Sequence[str] = ()
         self._box = box
         self._system = system
-        self._makers = makers or {}
+        self._identify = identify
 
     @property
     def seen(self) -> AbstractSet[Resource]:
@@ -109,7 +121,14 @@ class FolderView:
 
     def maker(self, path: str) -> str:
         """See `View.maker`."""
-        return self._makers.get(path, "")
+        actor, made, _ = self.identity(path).rpartition("#")
+        return actor if made else ""
+
+    def identity(self, path: str) -> str:
+        """See `View.identity`."""
+        if self._identify is None:
+            raise EngineError("which file is at a path is not followed by this engine")
+        return self._identify(path)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """See `View.glob`."""

@@ -10,7 +10,7 @@ import msgspec
 from racecheck.model import EMPTY, ActorEnd, Ending, Kind, Operation, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from racecheck.engine.actor import Report
     from racecheck.model import Fault, Footprint, Program, Value
@@ -26,11 +26,20 @@ class Record:
         ends: The actors that have ended.
     """
 
-    def __init__(self, programs: Sequence[Program]) -> None:
+    def __init__(
+        self, programs: Sequence[Program], open_files: Callable[[str], Sequence[str]]
+    ) -> None:
+        """Begin a history.
+
+        Args:
+            programs: The actors.
+            open_files: Says which files an actor has open.
+        """
         self.programs = tuple(programs)
         self.steps: list[Step] = []
         self.operations: list[Operation] = []
         self.ends: list[ActorEnd] = []
+        self._open_files = open_files
         self._live: set[str] = set()
         self._made: dict[str, int] = {}
         self._first: dict[str, int] = {}
@@ -42,6 +51,10 @@ class Record:
             program.role == role and program.name in self._live
             for program in self.programs
         )
+
+    def open_files(self, actor: str) -> Sequence[str]:
+        """See `History.open_files`."""
+        return self._open_files(actor)
 
     def made(self, actor: str) -> int:
         """Return how many operations of an actor have ended."""

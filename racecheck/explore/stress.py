@@ -93,7 +93,9 @@ def explore_under_stress(
     with Sandbox(workdir) as sandbox:
         sandbox.move_in()
         programs = set_up(scenario, sandbox)
-        reason = beyond(programs, scenario.faults, scenario.fault_bounds)
+        reason = beyond(
+            programs, scenario.faults, scenario.fault_bounds, scenario.invariants
+        )
         judge = Judge(scenario.invariants)
         streams = [Streams(sandbox.outputs / program.name) for program in programs]
         gc.collect()

@@ -47,6 +47,9 @@ def clean_failure(
 
 
 class _CleanFailure(Rule):
+    # A failure is to blame for its own steps and for no others'.
+    needs_calls = True
+
     def __init__(self, name: str, *, path: str, temps: str, role: str) -> None:
         super().__init__(name)
         self._path = path

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Evictions(Rule):
     """An invariant about what an evictor removes; it looks at its steps."""
 
+    needs_calls = True
+
     def __init__(self, name: str, role: str) -> None:
         super().__init__(name)
         self._role = role

@@ -21,9 +21,12 @@ class Rule:
 
     Attributes:
         ends: Kinds of ends that can change what it says though no file has changed.
+        needs_calls: Whether it judges by the calls that actors make, so that an engine
+            which does not follow those cannot have it judged.
     """
 
     ends: frozenset[Kind] = frozenset()
+    needs_calls = False
 
     def __init__(self, name: str) -> None:
         self._name = name

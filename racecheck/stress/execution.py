@@ -107,7 +107,7 @@ class StressExecution:
             max_cpu_s: Processor time that an operation may take.
             patience_s: Real time in which somebody has to get on.
         """
-        self.record = Record(programs)
+        self.record = Record(programs, self._open_files)
         self.decisions: list[Decision] = []
         self.notes: list[str] = []
         self.overlapped = False
@@ -422,6 +422,18 @@ class StressExecution:
         name = actor.program.name
         self.decisions.append(Decision(name, fault))
         return self.record.step(name, call, kind, args or self._args(), fault=fault)
+
+    def _open_files(self, name: str) -> list[str]:
+        """Return what an actor has open in the box, which it does not go on with."""
+        box = f"{self._sandbox.box}/"
+        folder = f"/proc/{self.pids[name]}/fd"
+        found = []
+        for descriptor in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                path = os.readlink(f"{folder}/{descriptor}")
+                if path.startswith(box):
+                    found.append(path.removeprefix(box))
+        return sorted(found)
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

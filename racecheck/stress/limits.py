@@ -9,7 +9,7 @@ from racecheck.model import FaultKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from racecheck.model import FaultBound, PlannedFault, Program
+    from racecheck.model import FaultBound, Invariant, PlannedFault, Program
 
 ASSUMPTIONS: Final = (
     "the system picked the order: what it did not do was not looked at",
@@ -24,6 +24,7 @@ def beyond(
     programs: Sequence[Program],
     faults: Iterable[PlannedFault],
     bounds: Iterable[FaultBound],
+    invariants: Iterable[Invariant],
 ) -> str:
     """Say what a scenario asks for that only an engine can do that traces calls.
 
@@ -41,6 +42,11 @@ def beyond(
         f"{each.fault} at any call"
         for each in bounds
         if each.fault.kind is not FaultKind.CRASH
+    ]
+    found += [
+        f"calls for {each.name} to judge by"
+        for each in invariants
+        if getattr(each, "needs_calls", False)
     ]
     if not found:
         return ""

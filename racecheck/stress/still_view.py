@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
     from racecheck.model import Resource, View
@@ -48,6 +48,15 @@ class StillView:
     def maker(self, path: str) -> str:
         """See `View.maker`."""
         return self._view.maker(path)
+
+    def identity(self, path: str) -> str:
+        """See `View.identity`."""
+        return self._view.identity(path)
+
+    @property
+    def meant(self) -> Sequence[str]:
+        """See `View.meant`."""
+        return self._view.meant
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """See `View.glob`."""

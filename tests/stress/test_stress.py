@@ -20,7 +20,9 @@ import pytest
 
 from racecheck.api import Options, explore
 from racecheck.invariants import (
+    clean_failure,
     invariant,
+    no_leaked_descriptors,
     no_lost_writes,
     no_silent_loss,
     temp_files_bounded,
@@ -230,6 +232,10 @@ def test_who_is_killed_leaves_a_file_behind_and_nothing_else() -> None:
         ({"faults": [crash("save-1", on="rename")]}, "crash at a chosen call"),
         ({"faults": [errnos("ENOSPC", on="write")]}, "ENOSPC at any call"),
         ({"same_pid": True}, "actors with one process id"),
+        (
+            {"invariants": [clean_failure("file", temps="*.tmp")]},
+            "calls for clean_failure to judge by",
+        ),
     ],
 )
 def test_what_takes_tracing_is_no_pass(
@@ -294,6 +300,26 @@ def test_a_process_that_is_left_running_is_ended_and_makes_it_unknown() -> None:
     assert "a process was left running" in result.reason
     pid = int(result.reason.partition("(")[2].partition(")")[0])
     assert not psutil.pid_exists(pid)
+
+
+def test_a_descriptor_that_is_left_open_is_found() -> None:
+    def keeping(box: Path) -> None:
+        os.open(box / "file", os.O_WRONLY | os.O_CREAT)
+
+    def closing(box: Path) -> None:
+        os.close(os.open(box / "file", os.O_WRONLY | os.O_CREAT))
+
+    verdicts = []
+    for function in (keeping, closing):
+        made = Scenario("open", invariants=[no_leaked_descriptors()])
+        made.writer(function, count=2, repeat=20)
+        result = stress(made, executions=4)
+        verdicts.append((result.verdict, [each.invariant for each in result.findings]))
+
+    assert verdicts == [
+        (Verdict.VIOLATED, ["no_leaked_descriptors"]),
+        (Verdict.PASSED, []),
+    ]
 
 
 def test_actors_that_never_meet_are_no_pass() -> None:
@@ -374,7 +400,7 @@ from racecheck.scenario import Budget, load
 (loaded,) = load([Path(sys.argv[1])])
 result = explore_under_stress(
     loaded.scenario, workdir=None, seed=0, budget=Budget(executions=1),
-    on_progress=print, patience_s=0.5,
+    on_progress=lambda progress: None, patience_s=0.5,
 )
 print(result.verdict, result.reason, sep=": ")
 """
