@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from racecheck.api.carrying import pickled
@@ -133,6 +134,7 @@ def _task(
     token: str = "",
 ) -> Task:
     budget = options.budget_of(scenario)
+    engine = options.engine or scenario.engine
     return Task(
         file=file,
         pickled=pickled,
@@ -148,8 +150,17 @@ def _task(
         # that has it in it. Python keeps what is as large as this apart from small
         # objects, so that those of actors lie where they lay, whatever the token.
         token=token and token.ljust(_TOKEN_SIZE),
-        engine=options.engine or scenario.engine,
+        engine=engine,
+        # A worker has one, which is not what this engine is for.
+        cpus=_all_processors() if engine == "stress" else (),
     )
+
+
+def _all_processors() -> tuple[int, ...]:
+    try:
+        return tuple(sorted(os.sched_getaffinity(0)))
+    except (AttributeError, OSError):
+        return ()
 
 
 def _explored(answer: object) -> ScenarioResult:

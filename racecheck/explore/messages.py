@@ -29,6 +29,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         shrink: Whether what is found is made simpler before it is told.
         token: The execution to replay; empty to explore.
         engine: Name of the engine.
+        cpus: Processors that the caller may use, where the engine takes them all.
     """
 
     file: str
@@ -43,6 +44,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     shrink: bool = True
     token: str = ""
     engine: str = "process"
+    cpus: tuple[int, ...] = ()
 
 
 class Replayed(msgspec.Struct, frozen=True, tag=True):

@@ -6,7 +6,9 @@ repeats delays and the moments of kills, and the system decides the rest.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -35,7 +37,7 @@ from racecheck.stress.delays import PACES
 from racecheck.stress.execution import WATCHER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from racecheck.scenario import Budget, Scenario
@@ -68,6 +70,7 @@ def explore_under_stress(
     scenario: Scenario,
     *,
     workdir: Path | None,
+    cpus: Sequence[int] = (),
     seed: int,
     budget: Budget,
     on_progress: Callable[[Progress], None],
@@ -78,6 +81,7 @@ def explore_under_stress(
     Args:
         scenario: What is run.
         workdir: Where its box is made, or None for the default.
+        cpus: Processors to run on; none leaves them as they are.
         seed: Seed of the exploration.
         budget: When to stop.
         on_progress: Called a few times a second.
@@ -88,6 +92,9 @@ def explore_under_stress(
         CannotRunError: There is no place for its box.
     """
     adopt_orphans()
+    if cpus:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, cpus)
     started = told = time.monotonic()
     tally = _Tally()
     with Sandbox(workdir) as sandbox:

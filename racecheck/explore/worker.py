@@ -38,6 +38,8 @@ from racecheck.storage import check_shape, decode, steps_digest
 if TYPE_CHECKING:
     from types import FrameType
 
+    from racecheck.model import Progress
+
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -135,18 +137,24 @@ def _serve(task: Task, answer: object) -> None:
     assert callable(answer)  # noqa: S101  for the type checker
     scenario = _scenario(task)
     workdir = Path(task.workdir) if task.workdir else None
+    budget = Budget(seconds=task.max_seconds, executions=task.max_executions)
+
+    def on_progress(progress: Progress) -> None:
+        answer(Advanced(progress))
+
     if task.engine == "stress":
         # What an engine needs is loaded with it: actors are forks of this process.
         from racecheck.explore.stress import explore_under_stress  # noqa: PLC0415
 
-        result = explore_under_stress(
+        found = explore_under_stress(
             scenario,
             workdir=workdir,
+            cpus=task.cpus,
             seed=task.seed,
-            budget=Budget(seconds=task.max_seconds, executions=task.max_executions),
-            on_progress=lambda progress: answer(Advanced(progress)),
+            budget=budget,
+            on_progress=on_progress,
         )
-        answer(Explored(result))
+        answer(Explored(found))
         return
     with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
         runner = Runner(machine, scenario)
@@ -154,7 +162,6 @@ def _serve(task: Task, answer: object) -> None:
         if task.token:
             result = replay(runner, task.token)
         else:
-            budget = Budget(seconds=task.max_seconds, executions=task.max_executions)
             result = Explored(
                 explore(
                     runner,
@@ -163,7 +170,7 @@ def _serve(task: Task, answer: object) -> None:
                     scheduler_name=task.scheduler,
                     fresh=task.fresh,
                     shrink=task.shrink,
-                    on_progress=lambda progress: answer(Advanced(progress)),
+                    on_progress=on_progress,
                 )
             )
     # Only once nothing is left of it: the caller may look, or give the next task.
