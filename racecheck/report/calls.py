@@ -26,6 +26,15 @@ _DIRECTORIES = {"dirfd": "path", "olddirfd": "oldpath", "newdirfd": "newpath"}
 _DULL_FLAGS = frozenset(
     {"0", "O_CLOEXEC", "O_LARGEFILE", "O_NOCTTY", "AT_NO_AUTOMOUNT", "AT_EMPTY_PATH"}
 )
+# Files keep mappings in the order of their keys, in which nobody would write a call.
+_ORDER = (
+    *("of", "before", "infd", "inoffset", "outfd", "outoffset", "fd", "oldfd", "newfd"),
+    *("last", "target", "olddirfd", "oldpath", "newdirfd", "newpath", "dirfd", "path"),
+    *("name", "value", "data", "command", "argument", "type", "count", "offset"),
+    *("whence", "start", "length", "protection", "flags", "mode"),
+)
+_RANKS = {name: rank for rank, name in enumerate(_ORDER)}
+_TARGET_FIRST = frozenset({"sendfile", "ioctl"})
 _TOLD_OUTPUTS = {Kind.READLINK: "target", Kind.LISTING: "names"}
 _LIBRARY_NAMES = {
     "newfstatat": "fstatat",
@@ -96,7 +105,8 @@ def mark_fault(fault: Fault | None) -> str:
 
 def _arguments(step: Step, files: OpenFiles, limit: int) -> Iterable[str]:
     args = step.args
-    for name, value in args.items():
+    for name in sorted(args, key=lambda name: _rank(step.call, name)):
+        value = args[name]
         if name in _FILES:
             yield _file(step, files, value, args.get(_FILES[name]), limit)
         elif name in _DIRECTORIES:
@@ -111,6 +121,12 @@ def _arguments(step: Step, files: OpenFiles, limit: int) -> Iterable[str]:
             yield from _flags(show(value))
         elif not _is_dull(step, name):
             yield cut(printable(show(value)), limit)
+
+
+def _rank(call: str, name: str) -> tuple[int, str]:
+    if name == "outfd" and call in _TARGET_FIRST:
+        return (-1, name)
+    return (_RANKS.get(name, len(_RANKS)), name)
 
 
 def _is_dull(step: Step, name: str) -> bool:

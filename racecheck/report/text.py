@@ -109,7 +109,9 @@ class _Renderer:
             yield _Line(margin.ljust(start) + part, tone)
             margin = ""
         if ended is not None and step.kind not in _ENDS:
-            yield _Line(" " * start + cut(_ending(ended), self._width - start), tone)
+            yield _Line(
+                " " * start + cut(describe_ending(ended), self._width - start), tone
+            )
         for violation in self._trace.violations:
             if violation.step == step.index:
                 yield from self._broken(violation, "")
@@ -125,7 +127,7 @@ class _Renderer:
         if step.kind is Kind.CRASH:
             return cut(f"CRASHED before {_before(step)}", room), tone
         if step.kind is Kind.RETURN:
-            text = _ending(ended) if ended is not None else "returned"
+            text = describe_ending(ended) if ended is not None else "returned"
             return text + mark_fault(step.fault), tone
         if step.kind is Kind.EXIT:
             failed = ended is not None and not ended.succeeded
@@ -154,7 +156,7 @@ class _Renderer:
             if operation.last is None:
                 yield _Line(
                     f"{printable(operation.actor)} operation {operation.index} "
-                    f"{_ending(operation)}, without a step"
+                    f"{describe_ending(operation)}, without a step"
                 )
         for end in trace.ends:
             if end.status != 0 and not end.crashed:
@@ -175,7 +177,7 @@ def _verdict(trace: Trace) -> str:
     return printable(f"{text} ({trace.reason})" if trace.reason else text)
 
 
-def _ending(operation: Operation) -> str:
+def describe_ending(operation: Operation) -> str:
     """Return how an operation ended, as it stands in its actor's column."""
     match operation.ending:
         case Ending.RETURNED:

@@ -1,0 +1,127 @@
+"""What a race is, in sentences: the same in pages, texts and annotations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from racecheck.model import Verdict, lane_of
+from racecheck.report.calls import OpenFiles, describe_call
+from racecheck.report.diagnosis import Diagnosis, diagnose
+from racecheck.report.places import Place, place_of
+from racecheck.report.printable import printable
+from racecheck.report.racing import Racing, racing_pair
+
+if TYPE_CHECKING:
+    from racecheck.model import Race, Trace
+
+_ROOM = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One of the steps that a race is made of.
+
+    Attributes:
+        index: Which step.
+        lane: Who took it.
+        call: The call with its result.
+        place: Where in its program, if that is known.
+    """
+
+    index: int
+    lane: str
+    call: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a race is, in sentences.
+
+    Attributes:
+        verdict: The verdict with the invariant, and what was expected and found.
+        cause: What made it so.
+        first: The racing step that came first, or None if no pair was found.
+        second: The other.
+        relied: The step of the second one's actor that the first came after.
+        what: What both touch.
+        diagnosis: The kind of race, if it is a known one.
+    """
+
+    verdict: str
+    cause: str
+    first: Act | None
+    second: Act | None
+    relied: Act | None
+    what: str
+    diagnosis: Diagnosis | None
+
+
+def tell(race: Race) -> Story:
+    """Return what a race is."""
+    finding = race.finding
+    trace = finding.trace
+    verdict = f"{finding.invariant} is violated: {finding.message}"
+    if trace.verdict is Verdict.DEADLOCKED and finding.invariant == "deadlock":
+        verdict = f"deadlock: {finding.message}"
+    known = diagnose(trace, finding.invariant)
+    pair = racing_pair(trace, finding.invariant)
+    if known is not None:
+        what = pair.what if pair is not None else ""
+        pair = Racing(known.first, known.second, known.relied, what)
+    if pair is None:
+        return Story(
+            printable(verdict),
+            "No two steps of different actors depend on each other in this execution; "
+            "it breaks the invariant in whatever order they are taken.",
+            None,
+            None,
+            None,
+            "",
+            known,
+        )
+    acts = acts_of(trace, [pair.first, pair.second, pair.relied])
+    first, second = acts[pair.first], acts[pair.second]
+    relied = acts[pair.relied] if pair.relied is not None else None
+    cause = known.sentence if known is not None else _cause(first, second, relied, pair)
+    return Story(
+        printable(verdict),
+        printable(cause),
+        first,
+        second,
+        relied,
+        printable(pair.what),
+        known,
+    )
+
+
+def acts_of(trace: Trace, indices: list[int | None]) -> dict[int, Act]:
+    """Return some steps as acts, by their indices."""
+    files = OpenFiles()
+    found = {}
+    wanted = {index for index in indices if index is not None}
+    for step in trace.steps:
+        if step.index in wanted:
+            found[step.index] = Act(
+                step.index,
+                printable(lane_of(step.actor, step.task)),
+                describe_call(step, files, _ROOM),
+                place_of(trace, step.index),
+            )
+        files.follow(step)
+    return found
+
+
+def _cause(first: Act, second: Act, relied: Act | None, pair: Racing) -> str:
+    if relied is not None:
+        return (
+            f"Step {first.index} of {first.lane} came between step {relied.index} of "
+            f"{second.lane} and its step {second.index}, which relies on nobody doing "
+            f"so: all three touch {pair.what}."
+        )
+    return (
+        f"Step {second.index} of {second.lane} came after step {first.index} of "
+        f"{first.lane}, and in the other order it would have had another effect: both "
+        f"touch {pair.what}."
+    )
