@@ -6,6 +6,7 @@ Structures are those of the kernel's `asm/stat.h`, `linux/stat.h`, `linux/dirent
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -112,7 +113,10 @@ def _status(call: Call, _: int, memory: Memory) -> dict[str, Value]:
     # make each change of a directory's entries one of its status too.
     if stat.S_ISREG(mode):
         fields |= {"size": size, "nlink": nlink}
-    return fields | {"uid": uid, "gid": gid}
+    # Whoever runs it owns what is made. Recording his number, the same execution would
+    # be another one for each user.
+    owner = {"uid": (uid, os.geteuid()), "gid": (gid, os.getegid())}
+    return fields | {name: a for name, (a, ours) in owner.items() if a != ours}
 
 
 def _found_lock(call: Call, _: int, memory: Memory) -> dict[str, Value]:

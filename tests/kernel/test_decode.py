@@ -326,6 +326,15 @@ def test_the_status_of_a_file_is_laid_out_as_on_the_machine(
     }
 
 
+def test_who_runs_it_is_not_told_as_the_owner_of_a_file() -> None:
+    fields = (9, 9, 2, 0o100640, os.geteuid(), os.getegid(), 9, 5)
+    memory = Fake({8: pack("=QQQIII4xQq", *fields)})
+
+    found = outputs(_decode(memory, "fstat", 3, 8), 0, memory)
+
+    assert set(found) == {"type", "permissions", "size", "nlink"}
+
+
 def test_what_a_call_left_in_memory_that_is_gone_is_nothing() -> None:
     call = _decode(Fake({}), "read", 3, 4096, 10)
 
