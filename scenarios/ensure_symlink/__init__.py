@@ -1,0 +1,1 @@
+"""Links that several processes make sure of at the same time."""
