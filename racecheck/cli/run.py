@@ -10,6 +10,7 @@ import click
 from racecheck import api
 from racecheck.cli import exit_codes
 from racecheck.cli.json_file import check_target, write_results
+from racecheck.cli.matrix_file import update_matrix
 from racecheck.cli.parameters import (
     BudgetType,
     SeedType,
@@ -24,7 +25,14 @@ from racecheck.cli.parameters import (
 from racecheck.cli.progress import display
 from racecheck.errors import EngineError
 from racecheck.explore.options import ENGINES, SCHEDULERS, Options
-from racecheck.report import counts_lines, finding_line, render, summary, totals
+from racecheck.report import (
+    Matrix,
+    counts_lines,
+    finding_line,
+    render,
+    summary,
+    totals,
+)
 
 if TYPE_CHECKING:
     from racecheck.model import ScenarioResult
@@ -76,6 +84,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the results to a file as well.",
 )
+@click.option(
+    "--matrix",
+    "matrix_file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Bring the tables of a page in Markdown up to date.",
+)
 @verbose_option
 @click.pass_context
 def run_command(
@@ -93,6 +108,7 @@ def run_command(
     fresh: bool,
     require: str | None,
     json_file: Path | None,
+    matrix_file: Path | None,
     verbose: bool,
 ) -> None:
     """Explore the scenarios in files and folders, or those that a GLOB matches.
@@ -100,8 +116,9 @@ def run_command(
     The exit status is 0 if each did what it is expected to do, 1 if one did not, and 3
     if there is no verdict.
     """
-    if json_file is not None:
-        check_target(json_file)
+    for file in (json_file, matrix_file):
+        if file is not None:
+            check_target(file)
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
     options = Options(
@@ -122,7 +139,12 @@ def run_command(
         # Also when it was interrupted, or one scenario could not be run.
         if json_file is not None:
             write_results(json_file, options.seed, results)
+    matrix = Matrix.from_results(results, short=True)
+    if matrix.is_table():
+        click.echo(f"\n{matrix.text(text_width())}\n")
     click.echo(totals(results))
+    if matrix_file is not None:
+        update_matrix(matrix_file, results, all_of=not selection)
     ctx.exit(exit_codes.exit_code_of_run(results, require_complete=require is not None))
 
 
