@@ -39,6 +39,7 @@ class Check:
         replay: Replays a token of it.
         require: `complete` to accept nothing less as a pass.
         token: An execution to replay instead of exploring.
+        about: What is checked, as it is written, where nobody has written it.
         observe: Told of the result of an exploration.
     """
 
@@ -48,6 +49,7 @@ class Check:
     require: str = ""
     token: str = ""
     observe: Callable[[ScenarioResult], object] | None = None
+    about: str = ""
 
     def run(self) -> ScenarioResult:
         """Replay what is asked for or failed before, or explore; return the result.
@@ -62,7 +64,12 @@ class Check:
         result, findings = self._findings(around)
         # Raised here and nowhere else: what finds the same in two ways finds the same.
         if findings:
-            raise RaceFoundError(findings, result=result, command=self._command(around))
+            raise RaceFoundError(
+                findings,
+                result=result,
+                command=self._command(around),
+                about=self.about,
+            )
         assert result is not None  # noqa: S101  there is one where nothing was found
         return result
 

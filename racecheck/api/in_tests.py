@@ -95,6 +95,7 @@ def check(
         "fresh": fresh,
     }
     observe: Callable[[ScenarioResult], object] | None = None
+    about = ""
     if isinstance(actors, Scenario):
         if invariants or crashes or faults or setup or same_pid or name:
             raise UsageError("a scenario says by itself what is checked of it")
@@ -113,6 +114,7 @@ def check(
         if budget is None:
             own["budget"] = workload.budget
         observe = workload.observe
+        about = repr(workload) if isinstance(actors, Workload) else ""
         scenario = workload.scenario(
             name or _caller(sys._getframe(1)),  # noqa: SLF001  as inspect and logging do
             invariants=invariants,
@@ -127,6 +129,7 @@ def check(
         require=require,
         token=token,
         observe=observe,
+        about=about,
     ).run()
 
 

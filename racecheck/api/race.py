@@ -34,6 +34,7 @@ class RaceFoundError(RacecheckError, AssertionError):
         *,
         result: ScenarioResult | None = None,
         command: Callable[[str], str] = str,
+        about: str = "",
     ) -> None:
         """Make it of what was found.
 
@@ -41,6 +42,7 @@ class RaceFoundError(RacecheckError, AssertionError):
             findings: At least one.
             result: All that the exploration says.
             command: Returns the line that replays a token.
+            about: What was checked, where nobody has written it.
         """
         # Few switches first, as each is something to keep in mind.
         self.findings = tuple(
@@ -48,6 +50,7 @@ class RaceFoundError(RacecheckError, AssertionError):
         )
         self.result = result
         self.command = command(self.token)
+        self.about = about
         super().__init__(findings, result)
 
     @property
@@ -67,6 +70,7 @@ class RaceFoundError(RacecheckError, AssertionError):
         length = plural(first.steps, "step")
         switches = plural(first.context_switches, "context switch")
         lines = [f"{names} broken in {length} with {switches}"]
+        lines += [self.about] if self.about else []
         lines += ["", render(self.trace), ""]
         lines += [finding_line(each) for each in self.findings]
         lines += ["", f"to replay it: {self.command}"]

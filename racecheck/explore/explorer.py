@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.findings import StateKeptError, look_into, repeat
-from racecheck.explore.traces import actors_depend, broken
+from racecheck.explore.traces import actors_depend, broken, conflicting_calls
 from racecheck.model import (
     Coverage,
     Finding,
@@ -55,6 +55,7 @@ ASSUMED_OF_SPINS: Final = "who looks in vain again and again waits until that ch
 _PROGRESS_EVERY_S: Final = 0.2
 _MOST_UNKNOWN: Final = 20
 _MOST_WITH_FOOTPRINTS: Final = 20
+_MOST_COMPARED: Final = 5
 _RUN_BOTH_WAYS: Final = 3
 _CHECK_EVERY: Final = 100
 
@@ -76,6 +77,7 @@ class _Tally:
     given_up: int = 0
     tasks: bool = False
     unordered: set[str] = field(default_factory=set)
+    conflicts: set[str] = field(default_factory=set)
     waits: bool = False
 
 
@@ -195,6 +197,8 @@ def _explore_one(
     tally.unordered.update(trace.unordered)
     tally.tasks = tally.tasks or any(step.task for step in trace.steps)
     tally.waits = tally.waits or any(step.kind is Kind.WAKE for step in trace.steps)
+    if footprints and tally.executions <= _MOST_COMPARED:
+        tally.conflicts.update(conflicting_calls(trace.steps))
     if look:
         tally.looked += 1
         tally.dependent = actors_depend(trace.steps)
@@ -287,6 +291,7 @@ def _result(
         steps=tally.steps,
         seconds=seconds,
         findings=tuple(tally.findings.values()),
+        conflicts=tuple(sorted(tally.conflicts)),
     )
 
 

@@ -10,7 +10,7 @@ from racecheck.model import Kind, Verdict, show_result
 from racecheck.scenario.checks import DEADLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from racecheck.model import Step, Trace
 
@@ -37,6 +37,18 @@ def actors_depend(steps: Sequence[Step]) -> bool:
         one.actor != other.actor and conflicts(one.footprint, other.footprint)
         for one, other in itertools.combinations(real, 2)
     )
+
+
+def conflicting_calls(steps: Sequence[Step]) -> Iterator[str]:
+    """Name the pairs of calls that two actors made and that depend on each other.
+
+    Such as `openat/rename`. It says what the actors of an execution have to do with
+    each other, whatever their order was.
+    """
+    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
+    for one, other in itertools.combinations(real, 2):
+        if one.actor != other.actor and conflicts(one.footprint, other.footprint):
+            yield "/".join(sorted((one.call, other.call)))
 
 
 def first_difference(recorded: Sequence[Step], found: Sequence[Step]) -> str:

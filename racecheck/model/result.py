@@ -90,6 +90,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
         steps: Steps taken in all of them.
         seconds: Wall-clock time.
         findings: The invariants found false, one finding each.
+        conflicts: Pairs of calls of two actors that were seen to depend on each other.
         counts: How the operations of each actor went, under stress.
     """
 
@@ -108,6 +109,7 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     seconds: float
     findings: tuple[Finding, ...]
+    conflicts: tuple[str, ...] = ()
     counts: tuple[Counts, ...] = ()
 
 

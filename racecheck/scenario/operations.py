@@ -27,8 +27,8 @@ class Planned:
     arguments: Mapping[str, object]
 
     def __repr__(self) -> str:
-        shown = [f", {name}={value!r}" for name, value in self.arguments.items()]
-        return f"operation({name_of(self.function) or self.function!r}{''.join(shown)})"
+        given = [f"{name}={_shown(value)}" for name, value in self.arguments.items()]
+        return f"operation({', '.join([_shown(self.function), *given])})"
 
     @property
     def invocation(self) -> Invocation:
@@ -132,6 +132,11 @@ class Turns:
     def begin(self) -> None:
         """Begin with the first call, as another execution begins."""
         self._next = 0
+
+
+def _shown(value: object) -> str:
+    """Return a value as it is written: a function by its name."""
+    return (callable(value) and name_of(value)) or repr(value)
 
 
 def name_of(function: Callable[..., object]) -> str:

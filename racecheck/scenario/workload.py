@@ -5,19 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from racecheck.errors import ScenarioError
+from racecheck.model import FaultKind, PlannedFault
 from racecheck.scenario.actors import Declaration, Given, declare
 from racecheck.scenario.operations import Script
 from racecheck.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from racecheck.model import FaultBound, Invariant, PlannedFault, ScenarioResult
+    from racecheck.model import FaultBound, Invariant, ScenarioResult
     from racecheck.scenario.budget import Budget
 
 
-@dataclass(frozen=True, kw_only=True)
+class _Printer(Protocol):
+    def text(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Workload:
     """Who does what to which box, and what goes wrong meanwhile.
 
@@ -36,11 +41,18 @@ class Workload:
     budget: Budget | int | str | None = None
 
     @classmethod
-    def of(cls, actors: Iterable[Given | Declaration]) -> Workload:
+    def of(
+        cls,
+        actors: Iterable[Given | Declaration],
+        *,
+        setup: Callable[..., object] | None = None,
+        faults: Iterable[PlannedFault | FaultBound] = (),
+        same_pid: bool = False,
+    ) -> Workload:
         """Return the workload of actors as people list them.
 
         The same function listed twice is two actors. What no role was said of is an
-        actor of no special role.
+        actor of no special role. The other arguments are the attributes.
 
         Raises:
             ScenarioError: One is nothing that an actor can run.
@@ -53,7 +65,10 @@ class Workload:
                 if isinstance(each, Declaration)
                 else declare("actor", each, {}, anonymous="actor")
                 for each in actors
-            )
+            ),
+            setup=setup,
+            faults=tuple(faults),
+            same_pid=same_pid,
         )
 
     def plus(
@@ -119,16 +134,21 @@ class Workload:
         made.declare(*self.actors)
         return made
 
+    def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:  # noqa: FBT001  as it is called
+        """Be shown by Hypothesis and notebooks as it is written."""
+        del cycle
+        printer.text(repr(self))
+
     def __repr__(self) -> str:
         parts = [", ".join(_shown(each) for each in self.actors)]
         parts[0] = f"[{parts[0]}]"
         if self.setup is not None:
             parts.append(f"setup={getattr(self.setup, '__name__', self.setup)}")
         if self.faults:
-            parts.append(f"faults={list(self.faults)!r}")
+            parts.append(f"faults=[{', '.join(_fault(f) for f in self.faults)}]")
         if self.same_pid:
             parts.append("same_pid=True")
-        return f"Workload({', '.join(parts)})"
+        return f"Workload.of({', '.join(parts)})"
 
 
 @dataclass
@@ -182,3 +202,23 @@ def _shown(declaration: Declaration) -> str:
     if declaration.repeat > 1:
         inside += f", repeat={declaration.repeat}"
     return f"{declaration.role}({inside})"
+
+
+def _fault(fault: PlannedFault | FaultBound) -> str:
+    """Return a fault as it is written."""
+    if isinstance(fault, PlannedFault):
+        return f"{fault!r}"
+    kind, most = fault.fault.kind, fault.most
+    match kind:
+        case FaultKind.ERRNO:
+            shown = f"errnos({fault.fault.errno!r}, on={fault.on!r}"
+        case FaultKind.SHORT:
+            shown = "short_writes("
+        case FaultKind.STALL:
+            shown = f"stalls({fault.fault.length}"
+        case _:
+            shown = "crashes("
+    more = [] if most == 1 else [f"most={most}"]
+    more += [f"actor={fault.actor!r}"] if fault.actor else []
+    inside = ", ".join(more)
+    return f"{shown}{', ' if more and not shown.endswith('(') else ''}{inside})"

@@ -138,7 +138,8 @@ def test_notebook_cells_act(tmp_path: Path) -> None:
         ),
         (
             "try:\n    racecheck.check([save, save])\n"
-            "except racecheck.RaceFoundError as error:\n    print(error.trace.scenario)\n"
+            "except racecheck.RaceFoundError as error:\n"
+            "    print(error.trace.scenario)\n"
         ),
     ]
     # As a notebook does it: each cell is compiled under a name that is no file.
