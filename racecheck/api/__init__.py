@@ -3,6 +3,7 @@
 from racecheck.api.exploring import Options, ReplayResult, explore, explore_all, replay
 from racecheck.api.in_tests import check
 from racecheck.api.race import RaceFoundError
+from racecheck.api.races import races_of
 
 __all__ = [
     "Options",
@@ -11,5 +12,6 @@ __all__ = [
     "check",
     "explore",
     "explore_all",
+    "races_of",
     "replay",
 ]

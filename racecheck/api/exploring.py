@@ -145,6 +145,7 @@ def _task(
         scheduler=options.scheduler,
         fresh=options.fresh,
         shrink=options.shrink,
+        curve=options.curve,
         workdir=str(options.workdir.resolve()) if options.workdir else "",
         # Blanks in it mean nothing, but its size does: actors are forked from memory
         # that has it in it. Python keeps what is as large as this apart from small

@@ -9,11 +9,12 @@ import traceback
 
 import click
 
+from racecheck.api.version import version
 from racecheck.cli import exit_codes
 from racecheck.cli.list import list_command
 from racecheck.cli.replay import replay_command
+from racecheck.cli.report import report_command
 from racecheck.cli.run import run_command
-from racecheck.cli.version import version
 from racecheck.errors import RacecheckError
 
 _STDOUT = 1
@@ -69,3 +70,4 @@ def main() -> None:
 main.add_command(run_command)
 main.add_command(replay_command)
 main.add_command(list_command)
+main.add_command(report_command)

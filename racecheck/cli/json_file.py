@@ -7,7 +7,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from racecheck.cli.version import version
+from racecheck.api.version import version
 from racecheck.errors import RacecheckError, UsageError
 
 if TYPE_CHECKING:
@@ -35,16 +35,20 @@ def write_results(file: Path, seed: int, results: Sequence[ScenarioResult]) -> N
     Raises:
         RacecheckError: The file cannot be written.
     """
-    document = {
+    try:
+        _replace(file, json.dumps(document(seed, results), indent=2) + "\n")
+    except OSError as error:
+        raise RacecheckError(f"cannot write {file}: {error.strerror}") from error
+
+
+def document(seed: int, results: Sequence[ScenarioResult]) -> dict[str, object]:
+    """Return results as plain data."""
+    return {
         "schema": SCHEMA,
         "racecheck": version(),
         "seed": seed,
         "scenarios": [_scenario(result) for result in results],
     }
-    try:
-        _replace(file, json.dumps(document, indent=2) + "\n")
-    except OSError as error:
-        raise RacecheckError(f"cannot write {file}: {error.strerror}") from error
 
 
 def _scenario(result: ScenarioResult) -> dict[str, object]:

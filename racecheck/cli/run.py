@@ -9,7 +9,7 @@ import click
 
 from racecheck import api
 from racecheck.cli import exit_codes
-from racecheck.cli.json_file import check_target, write_results
+from racecheck.cli.json_file import check_target, document, write_results
 from racecheck.cli.matrix_file import update_matrix
 from racecheck.cli.parameters import (
     BudgetType,
@@ -91,6 +91,15 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Bring the tables of a page in Markdown up to date.",
 )
+@click.option(
+    "--report",
+    "report_folder",
+    is_flag=False,
+    flag_value="reports",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="[DIR]",
+    help="Write a page for each race and one that lists all, to reports/ by default.",
+)
 @verbose_option
 @click.pass_context
 def run_command(
@@ -109,6 +118,7 @@ def run_command(
     require: str | None,
     json_file: Path | None,
     matrix_file: Path | None,
+    report_folder: Path | None,
     verbose: bool,
 ) -> None:
     """Explore the scenarios in files and folders, or those that a GLOB matches.
@@ -128,6 +138,7 @@ def run_command(
         scheduler=scheduler,
         workdir=workdir,
         fresh=fresh,
+        curve=report_folder is not None,
         stop_first=stop_first,
         engine=engine or "",
         quick=quick,
@@ -139,6 +150,8 @@ def run_command(
         # Also when it was interrupted, or one scenario could not be run.
         if json_file is not None:
             write_results(json_file, options.seed, results)
+        if report_folder is not None:
+            _write_report(report_folder, options, results)
     matrix = Matrix.from_results(results, short=True)
     if matrix.is_table():
         click.echo(f"\n{matrix.text(text_width())}\n")
@@ -146,6 +159,19 @@ def run_command(
     if matrix_file is not None:
         update_matrix(matrix_file, results, all_of=not selection)
     ctx.exit(exit_codes.exit_code_of_run(results, require_complete=require is not None))
+
+
+def _write_report(
+    folder: Path, options: Options, results: list[ScenarioResult]
+) -> None:
+    # Imported here so that other runs do not pay for the template engine.
+    from racecheck.report.folder import write_folder  # noqa: PLC0415
+
+    races = [
+        race for result in results for race in api.races_of(result, options.workdir)
+    ]
+    index = write_folder(folder, document(options.seed, results), races)
+    click.echo(f"report: {index}", err=True)
 
 
 def _explore(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.traces import broken
@@ -18,9 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from racecheck.explore.runner import Runner
-    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step, Trace
+    from racecheck.model import (
+        Decision,
+        ScenarioResult,
+        Scheduler,
+        SchedulingPoint,
+        Step,
+        Trace,
+    )
 
 MOST_POINTS: Final = 25
+_POINTS_TO_SHOW: Final = 12
+_SAMPLES_TO_SHOW: Final = 10
 
 
 def curve(
@@ -67,6 +79,34 @@ def curve(
             failing += found is not None and invariant in broken(found)
         shares.append(Share(step, failing, samples))
     return shares
+
+
+def with_curves(
+    runner: Runner, result: ScenarioResult, *, reuse: bool
+) -> ScenarioResult:
+    """Return a result whose findings tell where each became certain.
+
+    Args:
+        runner: Runs the scenario.
+        result: What was found.
+        reuse: Whether actors may run in processes that were used before.
+    """
+    findings = []
+    for finding in result.findings:
+        shares: list[Share] = []
+        if finding.confirmed:
+            # One that cannot be repeated up to a point has no curve.
+            with contextlib.suppress(ReplayDivergedError):
+                shares = curve(
+                    runner,
+                    finding.trace,
+                    finding.invariant,
+                    samples=_SAMPLES_TO_SHOW,
+                    points=_POINTS_TO_SHOW,
+                    reuse=reuse,
+                )
+        findings.append(msgspec.structs.replace(finding, curve=tuple(shares)))
+    return msgspec.structs.replace(result, findings=tuple(findings))
 
 
 def _points(trace: Trace, invariant: str, most: int) -> list[int]:

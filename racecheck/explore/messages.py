@@ -27,6 +27,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         workdir: Folder for the box, or empty for the default.
         fresh: Whether each execution starts all its processes anew.
         shrink: Whether what is found is made simpler before it is told.
+        curve: Whether to find out where what is found became certain.
         token: The execution to replay; empty to explore.
         engine: Name of the engine.
         cpus: Processors that the caller may use, where the engine takes them all.
@@ -42,6 +43,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     workdir: str = ""
     fresh: bool = False
     shrink: bool = True
+    curve: bool = False
     token: str = ""
     engine: str = "process"
     cpus: tuple[int, ...] = ()

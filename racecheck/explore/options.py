@@ -43,6 +43,8 @@ class Options:
         workdir: Folder for the boxes, or None for the default.
         fresh: Whether each execution starts all its processes anew.
         shrink: Whether what is found is made simpler before it is told.
+        curve: Whether to find out where what is found became certain, which takes some
+            hundred executions for each.
         stop_first: Whether to stop at the first scenario that does not do what it is
             expected to.
         engine: Name of the engine, one of `ENGINES`; empty leaves it to the scenario.
@@ -56,6 +58,7 @@ class Options:
     workdir: Path | None = None
     fresh: bool = False
     shrink: bool = True
+    curve: bool = False
     stop_first: bool = False
     engine: str = ""
     quick: bool = False

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from racecheck.engine import Machine
 from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.explore.curve import with_curves
 from racecheck.explore.explorer import explore
 from racecheck.explore.messages import (
     Advanced,
@@ -162,17 +163,18 @@ def _serve(task: Task, answer: object) -> None:
         if task.token:
             result = replay(runner, task.token)
         else:
-            result = Explored(
-                explore(
-                    runner,
-                    seed=task.seed,
-                    budget=budget,
-                    scheduler_name=task.scheduler,
-                    fresh=task.fresh,
-                    shrink=task.shrink,
-                    on_progress=on_progress,
-                )
+            found = explore(
+                runner,
+                seed=task.seed,
+                budget=budget,
+                scheduler_name=task.scheduler,
+                fresh=task.fresh,
+                shrink=task.shrink,
+                on_progress=on_progress,
             )
+            if task.curve:
+                found = with_curves(runner, found, reuse=not task.fresh)
+            result = Explored(found)
     # Only once nothing is left of it: the caller may look, or give the next task.
     answer(result)
 
@@ -188,7 +190,7 @@ def replay(runner: Runner, text: str) -> Replayed:
     scheduler = RecordedScheduler(token.schedule(runner.actors), token.kinds)
     seed = scheduler.start_execution()
     assert seed is not None  # noqa: S101  it has one execution
-    trace = runner.run(scheduler, seed, footprints=True, outputs=True)
+    trace = runner.run(scheduler, seed, footprints=True, outputs=True, record=True)
     assert trace is not None  # noqa: S101  a recording is never given up
     return Replayed(trace, scheduler.left, steps_digest(trace.steps) == token.digest)
 

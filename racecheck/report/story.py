@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from racecheck.model import Race, Trace
 
 _ROOM = 90
+_NOBODY = "No two steps of different actors have to do with it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Story:
     Attributes:
         verdict: The verdict with the invariant, and what was expected and found.
         cause: What made it so.
-        first: The racing step that came first, or None if no pair was found.
-        second: The other.
+        first: The racing step that came first, or None if there is no pair.
+        second: The other, or the one that broke the invariant by itself.
         relied: The step of the second one's actor that the first came after.
         what: What both touch.
         diagnosis: The kind of race, if it is a known one.
@@ -56,6 +57,21 @@ class Story:
     relied: Act | None
     what: str
     diagnosis: Diagnosis | None
+
+    @property
+    def acts(self) -> list[tuple[str, Act]]:
+        """The steps that it is made of, in their order, each with what it is in it."""
+        if self.second is None:
+            return []
+        if self.first is None:
+            return [("This step", self.second)]
+        if self.relied is None:
+            return [("This came first", self.first), ("And then this", self.second)]
+        return [
+            ("First", self.relied),
+            ("Then another came between", self.first),
+            ("And the first went on as if nothing had", self.second),
+        ]
 
 
 def tell(race: Race) -> Story:
@@ -71,16 +87,7 @@ def tell(race: Race) -> Story:
         what = pair.what if pair is not None else ""
         pair = Racing(known.first, known.second, known.relied, what)
     if pair is None:
-        return Story(
-            printable(verdict),
-            "No two steps of different actors depend on each other in this execution; "
-            "it breaks the invariant in whatever order they are taken.",
-            None,
-            None,
-            None,
-            "",
-            known,
-        )
+        return _alone(race, printable(verdict), known)
     acts = acts_of(trace, [pair.first, pair.second, pair.relied])
     first, second = acts[pair.first], acts[pair.second]
     relied = acts[pair.relied] if pair.relied is not None else None
@@ -94,6 +101,24 @@ def tell(race: Race) -> Story:
         printable(pair.what),
         known,
     )
+
+
+def _alone(race: Race, verdict: str, known: Diagnosis | None) -> Story:
+    """Return the story of a violation that takes no second actor."""
+    trace = race.finding.trace
+    broken = [
+        each.step
+        for each in trace.violations
+        if each.invariant == race.finding.invariant and each.step is not None
+    ]
+    if not broken:
+        return Story(verdict, _NOBODY, None, None, None, "", known)
+    act = acts_of(trace, [broken[0]])[broken[0]]
+    cause = (
+        f"Step {act.index} of {act.lane} breaks it by itself, whatever the others did "
+        "before."
+    )
+    return Story(verdict, cause, None, act, None, "", known)
 
 
 def acts_of(trace: Trace, indices: list[int | None]) -> dict[int, Act]:

@@ -6,6 +6,7 @@ from racecheck.storage.digest import shape_digest, steps_digest
 from racecheck.storage.failures import Failures
 from racecheck.storage.token import Token, check_shape, decode, encode
 from racecheck.storage.trace_file import read_trace, write_trace
+from racecheck.storage.whole import write_whole
 
 __all__ = [
     "Failures",
@@ -17,4 +18,5 @@ __all__ = [
     "shape_digest",
     "steps_digest",
     "write_trace",
+    "write_whole",
 ]

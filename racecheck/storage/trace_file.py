@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +16,7 @@ import zstandard
 from racecheck.errors import TraceFileError
 from racecheck.model import Race
 from racecheck.storage.canonical import canonical_bytes
+from racecheck.storage.whole import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def write_trace(race: Race, path: Path) -> None:
     """
     try:
         frame = _compress(canonical_bytes(race))
-        _write_whole(path, b"racecheck trace %d\n" % VERSION + frame)
+        write_whole(path, b"racecheck trace %d\n" % VERSION + frame)
     except (OSError, RecursionError, TypeError, ValueError) as error:
         raise TraceFileError(f"cannot write {_name(path)}: {_why(error)}") from error
 
@@ -81,22 +81,6 @@ def _decompress(frame: bytes) -> bytes:
     if not 0 <= size <= _MAX_BODY:
         raise ValueError(f"a size of {size} bytes is not allowed")
     return zstandard.ZstdDecompressor().decompress(frame, allow_extra_data=False)
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there."""
-    temporary = path.with_name(f".racecheck-{secrets.token_hex(8)}.tmp")
-    file = temporary.open("xb")
-    try:
-        with file:
-            file.write(data)
-            file.flush()
-            # Without it the name can outlive a power cut that the content does not.
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _name(path: Path) -> str:

@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from racecheck import api
-from racecheck.cli import group, main, version
+from racecheck.api import version
+from racecheck.cli import group, main
 from racecheck.errors import CannotRunError, RacecheckError, TokenError
 from racecheck.explore.options import Options, ReplayResult
 from racecheck.model import Coverage, Progress, ScenarioResult, Verdict

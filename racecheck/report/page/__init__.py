@@ -1,5 +1,6 @@
-"""Pages for people who read a race in a browser: one file each, without network."""
+"""Pages for people who read races in a browser: one file each, without network."""
 
+from racecheck.report.page.index import render_index
 from racecheck.report.page.render import render_race
 
-__all__ = ["render_race"]
+__all__ = ["render_index", "render_race"]

@@ -1,15 +1,11 @@
-"""Making pages: templates filled in, with all they need inside them."""
+"""The page of a race: its template filled in, with all it needs inside it."""
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
 from typing import TYPE_CHECKING, Final
 
-import jinja2
-
 from racecheck.report.page.data import race_data
-from racecheck.report.printable import printable
+from racecheck.report.page.environment import asset, environment
 from racecheck.report.story import tell
 from racecheck.report.text import render as render_text
 
@@ -38,39 +34,15 @@ def render_race(race: Race, *, index: str = "") -> str:
     """
     trace = race.finding.trace
     return (
-        _environment()
+        environment()
         .get_template("race.html")
         .render(
             race=race,
             story=tell(race),
             data=race_data(race),
             index=index,
-            style=_asset("page.css"),
-            script="\n".join(_asset(name) for name in _SCRIPTS),
+            style=asset("page.css"),
+            script="\n".join(asset(name) for name in _SCRIPTS),
             text=render_text(trace) if len(trace.steps) <= _MOST_AS_TEXT else "",
         )
     )
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("racecheck.report.page", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Same race, same bytes: pages are compared as files.
-    environment.filters["printable"] = printable
-    environment.policies["json.dumps_kwargs"] = {
-        "sort_keys": True,
-        "separators": (",", ":"),
-    }
-    return environment
-
-
-def _asset(name: str) -> str:
-    """Return a part of every page that is put into it as it is."""
-    folder = importlib.resources.files("racecheck.report.page") / "assets"
-    return (folder / name).read_text("utf-8")

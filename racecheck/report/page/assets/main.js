@@ -76,7 +76,7 @@
   find("next").addEventListener("click", () => choose(chosen + 1));
   find("to-race").addEventListener("click", () => choose(executions[current].pair.second));
   find("to-broken").addEventListener("click", () => choose(brokenAt(executions[current])));
-  find("copy").addEventListener("click", copy);
+  if (find("copy")) find("copy").addEventListener("click", copy);
   for (const radio of document.querySelectorAll("input[name=view]")) {
     radio.addEventListener("change", () => show(Number(radio.value)));
   }

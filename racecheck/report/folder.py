@@ -1,0 +1,123 @@
+"""A folder of reports: a page and a trace file a race, and a page that lists all."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from racecheck.errors import RacecheckError, TraceFileError
+from racecheck.report.page import render_index, render_race
+from racecheck.storage import read_trace, write_trace, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from racecheck.model import Race
+
+INDEX: Final = "index.html"
+RESULTS: Final = "suite.json"
+_LONGEST_NAME: Final = 200
+
+
+def name_of(race: Race) -> str:
+    """Return what the files of a race are called, without their endings."""
+    text = f"{race.finding.trace.scenario}.{race.finding.invariant}"
+    return re.sub(r"[^A-Za-z0-9_.+=-]", ".", text)[:_LONGEST_NAME].lstrip(".") or "race"
+
+
+def write_folder(
+    folder: Path, document: Mapping[str, Any], races: Iterable[Race]
+) -> Path:
+    """Write the races of a run and the page that lists them; return that page.
+
+    Args:
+        folder: Where to; made if it is not there.
+        document: The results of the run, as `--json` writes them.
+        races: What was found.
+
+    Raises:
+        RacecheckError: It cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RacecheckError(f"cannot make {folder}: {error.strerror}") from error
+    for race in races:
+        write_trace(race, folder / f"{name_of(race)}.trace")
+        write_page(folder / f"{name_of(race)}.html", render_race(race, index=INDEX))
+    _write(folder / RESULTS, json.dumps(document, indent=2) + "\n")
+    write_page(folder / INDEX, render_index(document, _pages(folder)))
+    return folder / INDEX
+
+
+def render_folder(folder: Path, target: Path) -> list[Path]:
+    """Make the pages of a folder anew from its trace files and results.
+
+    Args:
+        folder: The folder.
+        target: Where the pages go; made if it is not there.
+
+    Returns:
+        The pages, the one that lists all of them first.
+
+    Raises:
+        TraceFileError: There is no trace file, or one cannot be read.
+        RacecheckError: A page cannot be written.
+    """
+    traces = sorted(folder.glob("*.trace"))
+    results = folder / RESULTS
+    if not traces and not results.exists():
+        raise TraceFileError(f"{str(folder)!r} holds no trace files and no {RESULTS}")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RacecheckError(f"cannot make {target}: {error.strerror}") from error
+    made = []
+    if results.exists():
+        page = target / INDEX
+        write_page(page, render_index(_read_results(results), _pages(folder)))
+        made.append(page)
+    for trace in traces:
+        page = target / f"{trace.stem}.html"
+        index = INDEX if results.exists() else ""
+        write_page(page, render_race(read_trace(trace), index=index))
+        made.append(page)
+    return made
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page, which appears whole or not at all.
+
+    Raises:
+        RacecheckError: It cannot be written.
+    """
+    _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise RacecheckError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _pages(folder: Path) -> dict[tuple[str, str], str]:
+    """Return the page of each race of a folder, by scenario and invariant."""
+    found = {}
+    for trace in sorted(folder.glob("*.trace")):
+        race = read_trace(trace)
+        key = (race.finding.trace.scenario, race.finding.invariant)
+        found[key] = f"{trace.stem}.html"
+    return found
+
+
+def _read_results(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict) or document.get("schema") != 1:
+            raise TraceFileError(f"{str(path)!r} holds no results that can be read")
+    except (OSError, ValueError) as error:
+        raise TraceFileError(f"cannot read {str(path)!r}: {error}") from error
+    return document
