@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from racecheck.errors import NoVerdictError as NoVerdictError
     from racecheck.errors import RacecheckError as RacecheckError
     from racecheck.invariants import *  # noqa: F403  all that there are
+    from racecheck.scenario import Declaration as Declaration
     from racecheck.scenario import Scenario as Scenario
+    from racecheck.scenario import Workload as Workload
     from racecheck.scenario import actor as actor
     from racecheck.scenario import command as command
     from racecheck.scenario import crash as crash
@@ -41,8 +43,8 @@ _PLACES: Final = {
     "racecheck.api": "Options RaceFoundError check explore explore_all replay",
     "racecheck.errors": "NoVerdictError RacecheckError",
     "racecheck.scenario": (
-        "Scenario actor command crash crashes errno errnos evictor operation reader "
-        "short_write short_writes stall stalls writer"
+        "Declaration Scenario Workload actor command crash crashes errno errnos "
+        "evictor operation reader short_write short_writes stall stalls writer"
     ),
 }
 _HOMES: Final = {

@@ -19,6 +19,7 @@ from racecheck.invariants.judge import Judge
 from racecheck.invariants.presence import never_missing
 from racecheck.invariants.progress import progress
 from racecheck.invariants.returns import no_silent_loss
+from racecheck.invariants.sequential import linearizable, serializable
 from racecheck.invariants.served import served
 from racecheck.invariants.sources import source_untouched
 from racecheck.invariants.surprises import no_unexpected_errors
@@ -35,6 +36,7 @@ __all__ = [
     "evicted_as_chosen",
     "identical",
     "invariant",
+    "linearizable",
     "never_evicted",
     "never_missing",
     "no_downgrade",
@@ -46,6 +48,7 @@ __all__ = [
     "no_silent_loss",
     "no_unexpected_errors",
     "progress",
+    "serializable",
     "served",
     "source_untouched",
     "temp_files_bounded",

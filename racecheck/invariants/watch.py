@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 ALL_ENDS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
 """The ends that can change what an invariant says though no file has changed."""
 
+_END = "an operation ends"
+
 _ANY_STEP = Step(
     index=-1, actor="", operation=0, call="mkdir", kind=Kind.MKDIR, args={}, result=0
 )
@@ -56,7 +58,9 @@ class Watch:
     """What each invariant reads in the present state, for one execution.
 
     Invariants that read nothing in this way are about operations alone, whose order
-    decides nothing for them.
+    decides nothing for them, unless they say that they are about operations `in_time`:
+    then the end of one and the beginning of another cannot be exchanged, while two ends
+    can, and two beginnings.
 
     Attributes:
         is_exact: Whether bounds are told apart by their numbers, not by shares.
@@ -69,6 +73,8 @@ class Watch:
         self._ends: dict[str, frozenset[Kind]] = {}
         self._bounds: dict[str, Bound] = {}
         self._margins: dict[tuple[str, str], int] = {}
+        self._in_time: list[Resource] = []
+        self._begun: set[tuple[str, int]] = set()
         self._watching = False
         self.is_exact = False
         self.is_too_coarse = False
@@ -78,6 +84,8 @@ class Watch:
         self._reads.clear()
         self._seen.clear()
         self._bounds.clear()
+        self._in_time.clear()
+        self._begun.clear()
         self._watching = False
 
     def look(
@@ -91,6 +99,8 @@ class Watch:
                 for owner, margin in self._margins_of(each, view, history).items():
                     self._margins[each.name, owner] = margin
                 continue
+            if getattr(each, "in_time", False):
+                self._in_time.append(Resource("invariant", each.name))
             self._ends[each.name] = getattr(each, "ends", ALL_ENDS)
             view.forget_seen()
             # What it says of the start it says after the first step, or raises there.
@@ -128,6 +138,13 @@ class Watch:
                     self._margins[name, owner] = margin
                     share = Resource("invariant", name, owner)
                     writes.append(Write(share, f"{change:+d}"))
+        begins = (step.actor, step.operation) not in self._begun
+        self._begun.add((step.actor, step.operation))
+        for resource in self._in_time:
+            if begins:
+                reads.add(resource)
+            if step.kind in ALL_ENDS:
+                writes.append(Write(resource, _END))
         return Footprint(tuple(sorted(reads)), tuple(sorted(writes)))
 
     def _margins_of(
