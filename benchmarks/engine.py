@@ -13,7 +13,7 @@ import ctypes
 import os
 import sys
 
-_READY = "RACECHECK_BENCHMARK"
+READY = "RACECHECK_BENCHMARK"
 _ADDR_NO_RANDOMIZE = 0x0040000
 
 
@@ -24,9 +24,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
     parser.add_argument("--cpu", type=int, default=-1, help="CPU to run on")
     options = parser.parse_args()
-    if _READY not in os.environ:
-        _become_worker(options.cpu)
-    sys.path[:] = os.environ.pop(_READY).split(os.pathsep)
+    if READY not in os.environ:
+        become_worker(__file__, options.cpu)
+    sys.path[:] = os.environ.pop(READY).split(os.pathsep)
     # The path is known now.
     from benchmarks.comparison import Sizes, compare  # noqa: PLC0415
 
@@ -36,12 +36,17 @@ def main() -> None:
         compare(Sizes(options.rounds, cycles=100, executions=50))
 
 
-def _become_worker(cpu: int) -> None:
-    """Execute this again with what workers have, see `racecheck/explore/boot.py`."""
+def become_worker(file: str, cpu: int = -1) -> None:
+    """Execute a script again with what workers have, see `racecheck/explore/boot.py`.
+
+    Args:
+        file: The script. It finds the path for its imports in the variable `READY`.
+        cpu: CPU to run on, the last one by default.
+    """
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0)) if cpu < 0 else cpu})
     libc = ctypes.CDLL(None)
     libc.personality(libc.personality(0xFFFFFFFF) | _ADDR_NO_RANDOMIZE)
-    script = os.path.abspath(__file__)
+    script = os.path.abspath(file)
     root = os.path.dirname(os.path.dirname(script))
     # The script's own folder gives way to the one above, of which it is a package.
     environment = {
@@ -51,7 +56,7 @@ def _become_worker(cpu: int) -> None:
         "TZ": "UTC",
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
-        _READY: os.pathsep.join([root, *sys.path[1:]]),
+        READY: os.pathsep.join([root, *sys.path[1:]]),
     }
     argv = [sys.executable, "-P", "-s", script, *sys.argv[1:]]
     os.execve(sys.executable, argv, environment)  # noqa: S606  itself

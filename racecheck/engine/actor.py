@@ -97,6 +97,7 @@ def prepare(
         os.closerange(start, number)
         start = number + 1
     os.closerange(start, _open_limit())
+    _forget_children()
     os.chdir(folder)
     _place[0] = f"{folder}/"
     os.umask(0o022)
@@ -111,6 +112,20 @@ def prepare(
     # Bytes are never as small as these, of some of which Python keeps freed ones.
     more = range(_FREED + _PADDING * index)
     _kept.extend((object(), number + 0.5, [], {}) for number in more)
+
+
+def _forget_children() -> None:
+    """Let `multiprocessing` know that what the worker has started is not this one's."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util._finalizer_registry.clear()  # noqa: SLF001  as in a process that it forks
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        process._children.clear()  # noqa: SLF001  as above
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    if tracker is not None:
+        # The descriptor by which it is reached has been closed.
+        tracker._resource_tracker.__init__()  # noqa: SLF001  as if it never ran
 
 
 def orders(seed: int, *, reused: bool) -> int:

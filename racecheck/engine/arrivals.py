@@ -15,14 +15,13 @@ import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine.pending import Meanings
+from racecheck.engine.transfers import FileWait, Writing, can_transfer, segments_of
 from racecheck.engine.tries import TIMED, Ids, Try
 from racecheck.engine.waits import (
     ClockWait,
-    FileWait,
     TryWait,
     Wait,
     Yield,
-    can_transfer,
 )
 from racecheck.kernel import ptrace
 from racecheck.kernel.call import transfer
@@ -49,6 +48,15 @@ _CLONE_VM: Final = 0x100
 _CLONE_VFORK: Final = 0x4000
 _GIVING_WAY: Final = 20
 """Sleeps of no length, in a row, after which some time passes."""
+
+_ASKING: Final = 100
+"""Fruitless calls that do not wait, in a row, after which that is so, too.
+
+So few that they take less processor time than makes the watchdog look into it.
+"""
+
+_MANY: Final = 10
+"""The same, after which each of them is seen to take a moment."""
 
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
@@ -124,6 +132,7 @@ class Arrivals:
             self.refuse(task, pending)
             return False
         if not pending.inside:
+            task.number = number
             return self._outside(task, row, raw)
         if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
             return False
@@ -182,10 +191,31 @@ class Arrivals:
         pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
         if not (pipe or (not stat.S_IFMT(mode) and _is_counter(process, descriptor))):
             return False
+        if kind is Kind.WRITE and (segments := segments_of(task, row.name, raw)):
+            return self._write(task, raw, segments)
         events = select.POLLIN if kind is Kind.READ else select.POLLOUT
         if can_transfer(process, descriptor, events):
             return False
         task.wait = FileWait(str(kind), process, descriptor, events)
+        return True
+
+    def _write(
+        self, task: Task, raw: tuple[int, ...], segments: list[tuple[int, int]]
+    ) -> bool:
+        """Write more than may fit at once; say whether the task is to wait."""
+        writing = Writing(
+            task,
+            raw,
+            segments,
+            registers=self._registers,
+            write=self._table.number("write"),
+            wait=self._control.wait,
+        )
+        if not writing.has_to_wait():
+            return False
+        task.wait = FileWait(
+            "write", task.process, raw[0] & 0xFFFFFFFF, select.POLLOUT, writing
+        )
         return True
 
     def _no_step(self, task: Task, number: int, raw: tuple[int, ...]) -> bool:
@@ -277,8 +307,10 @@ class Arrivals:
         if not attempt.blocks:
             # Programs look until some time has passed, and would look for ever if none
             # did.
-            if not task.looks.lose():
+            if not task.looks.lose(_ASKING):
                 attempt.finish(expired=False)
+                if task.looks.looks >= _MANY:
+                    self._control.take_time(task.actor, task.process)
                 return False
             ends = self._clock.monotonic_ns + task.looks.pause()
         attempt.enter_again(task.number)

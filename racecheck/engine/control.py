@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.arrivals import Arrivals
 from racecheck.engine.futexes import Futexes
+from racecheck.engine.masks import is_signalled
 from racecheck.engine.services import Services
-from racecheck.engine.signals import Signals, is_signalled
+from racecheck.engine.signals import Signals
 from racecheck.engine.task import Actor, Process, Task
+from racecheck.engine.transfers import FileWait
 from racecheck.engine.tries import Ids
 from racecheck.engine.waits import (
     Interrupted,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 _AT_CALL: Final = (ptrace.AT_ENTRY, ptrace.AT_EXIT)
+_MOMENT_NS: Final = 1000
 _CLONE_FILES: Final = 0x400
 _CLONE_VFORK: Final = 0x4000
 _CLONE_THREAD: Final = 0x10000
@@ -153,6 +156,9 @@ class Control:
             self._follow(task)
             return
         wait.finish(task, self._registers)
+        if isinstance(wait, FileWait) and wait.goes_on():
+            self.happened += 1
+            return
         wait.leave()
         task.wait = None
         self.run(task)
@@ -227,16 +233,31 @@ class Control:
         ]
 
     def _resume(self, task: Task, number: int = 0) -> None:
-        if task.process.clock != self._clock.monotonic_ns:
+        if task.process.clock < self._clock.monotonic_ns:
             self.show_clock(task.actor, task.process)
         ptrace.resume(task.tid, number)
 
     def show_clock(self, actor: Actor, process: Process) -> None:
         """Let a process that does not run see what time it is."""
         now = self._clock.monotonic_ns
-        if process.clock != now and process.vdso is not None:
-            process.clock = now
-            process.vdso.set_clock(process.memory, actor.clock.realtime_ns, now)
+        if process.clock < now:
+            self._show(actor, process, now)
+
+    def take_time(self, actor: Actor, process: Process) -> None:
+        """Let a process see that what it has just done took some time.
+
+        Those who ask without waiting whether anything is there go on until a time limit
+        of zero has *passed*, which it never has where the clock stands still.
+        """
+        now = max(process.clock, self._clock.monotonic_ns)
+        self._show(actor, process, now + _MOMENT_NS)
+
+    @staticmethod
+    def _show(actor: Actor, process: Process, monotonic_ns: int) -> None:
+        process.clock = monotonic_ns
+        if process.vdso is not None:
+            realtime = actor.clock.realtime_ns
+            process.vdso.set_clock(process.memory, realtime, monotonic_ns)
 
     def answer(self, task: Task, raw: Sequence[int], result: int) -> None:
         """Give a result to a call that was made as a try, at its exit."""

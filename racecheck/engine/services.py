@@ -12,6 +12,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
+from racecheck.kernel.deadlines import MONOTONIC_CLOCKS
 from racecheck.kernel.rows import Service
 
 if TYPE_CHECKING:
@@ -119,7 +120,10 @@ class Services:
             spent = _TIMES.pack(*_processor_times(task.process.pid))
             self._give(task, raw[0], spent, clock.monotonic_ns // _TICK_NS)
         else:
-            shown = clock.read(raw[0] & 0xFFFFFFFF)
+            which = raw[0] & 0xFFFFFFFF
+            shown = clock.read(which)
+            if shown is not None and which in MONOTONIC_CLOCKS:
+                shown = max(shown, task.process.clock)
             if shown is not None:
                 pair = _PAIR.pack(shown // _SECOND, shown % _SECOND)
                 self._give(task, raw[1], pair, 0)

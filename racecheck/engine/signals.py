@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from racecheck.engine.alarms import Alarms
+from racecheck.engine.masks import takes
+from racecheck.engine.transfers import FileWait
 from racecheck.engine.waits import (
     ClockWait,
     Interrupted,
@@ -27,12 +29,6 @@ if TYPE_CHECKING:
     from racecheck.engine.machine import Machine
     from racecheck.engine.task import Actor, Process, Task
     from racecheck.engine.tries import Ids
-
-_QUIET: Final = sum(
-    1 << number - 1
-    for number in (signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT)
-)
-"""Signals that do nothing where nobody handles them, as a mask."""
 
 
 class Signals:
@@ -112,7 +108,7 @@ class Signals:
     def _interrupt(self, task: Task | None, number: int) -> None:
         if task is None or task.wait is None or isinstance(task.wait, VforkWait):
             return
-        if not _takes(task, number):
+        if not takes(task, number):
             return
         wait = task.wait
         if isinstance(wait, StallWait):
@@ -121,7 +117,9 @@ class Signals:
         if isinstance(wait, LockWait):
             task.leave_point()
         wait.leave()
-        if wait.restarts:
+        if isinstance(wait, FileWait) and wait.done:
+            self._registers.skip(task.tid, wait.done)
+        elif wait.restarts:
             self._give_way(task)
         elif isinstance(wait, ClockWait):
             # No call that waits, as far as the program knows.
@@ -147,29 +145,3 @@ class Signals:
             self._registers.interrupt(task.tid, task.number)
             # Without this the kernel would hand the code for "restart" to the program.
             ptrace.interrupt(task.tid)
-
-
-def _takes(task: Task, number: int) -> bool:
-    """Say whether a signal ends a wait: it has a handler, or ends the process."""
-    return bool(_ending(_masks(task)) >> number - 1 & 1)
-
-
-def is_signalled(task: Task) -> bool:
-    """Say whether a stopped task has a signal to handle before it could wait."""
-    masks = _masks(task)
-    pending = masks["SigPnd"] | (masks["ShdPnd"] if task.is_first else 0)
-    return bool(pending & _ending(masks))
-
-
-def _ending(masks: dict[str, int]) -> int:
-    """Return the signals that end a wait, as a mask."""
-    ignored = masks["SigIgn"] | (_QUIET & ~masks["SigCgt"])
-    return ~(masks["SigBlk"] | ignored)
-
-
-def _masks(task: Task) -> dict[str, int]:
-    """Return the signal masks of a task by the names that proc(5) gives them."""
-    path = f"/proc/{task.process.pid}/task/{task.tid}/status"
-    with open(path, encoding="ascii") as file:
-        fields = [line.split() for line in file if line.startswith(("Sig", "ShdPnd"))]
-    return {name[:-1]: int(value, 16) for name, value in fields if name != "SigQ:"}

@@ -24,7 +24,7 @@ IN_VAIN: Final = 20
 """Steps that tell nothing new, in a row, after which a task is held up."""
 
 _SILENT: Final = 1000
-"""The same for what is no step: asking for the time, polling without waiting."""
+"""The same for what is no step: asking for the time."""
 
 _AGAIN: Final = 20
 """How many more of those there may be after each pause, so that few who have seen what

@@ -42,7 +42,8 @@ class Process:
         shown: The process id that it is shown.
         parent: The process that forked it; None for an actor's first.
         descriptors: Which of its descriptors lead into the sandbox.
-        clock: Monotonic time that its clock page shows, -1 before it shows any.
+        clock: Monotonic time that it is shown, -1 before it is shown any. It may be
+            some moments ahead of the execution's.
         asks: Whether it makes a call each time that it looks at a clock.
         alarms: Its alarms and timers, by what the program knows them by.
         foreign: Whether it runs another program than the one it was forked from.

@@ -7,8 +7,6 @@ A waiting task stands at the entry of the call that would block. It can go on wh
 from __future__ import annotations
 
 import errno
-import os
-import select
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -107,25 +105,6 @@ class TryWait(Wait):
         """See `Wait.finish`."""
         del task, registers
         self._attempt.finish(expired=self.expired)
-
-
-class FileWait(Wait):
-    """A wait for a pipe or a socket to have data, or room for it."""
-
-    def __init__(
-        self, call: str, process: Process, descriptor: int, events: int
-    ) -> None:
-        super().__init__(call)
-        self._process = process
-        self._descriptor = descriptor
-        self._events = events
-
-    def is_over(self) -> bool:
-        """See `Wait.is_over`."""
-        return can_transfer(self._process, self._descriptor, self._events)
-
-    def finish(self, task: Task, registers: Registers) -> None:
-        """Let the call be made; it will not block."""
 
 
 class LockWait(Wait):
@@ -229,22 +208,3 @@ class Interrupted(Wait):
 
     def finish(self, task: Task, registers: Registers) -> None:
         """Nothing to answer: that has been done."""
-
-
-def can_transfer(process: Process, descriptor: int, events: int) -> bool:
-    """Say whether a transfer on a descriptor of a stopped process would not block.
-
-    Where the descriptor cannot be looked at, the kernel is left to say.
-    """
-    try:
-        copy = process.copy_of(descriptor)
-    except OSError:
-        return True
-    try:
-        if not os.get_blocking(copy):
-            return True
-        poll = select.poll()
-        poll.register(copy, events)
-        return bool(poll.poll(0))
-    finally:
-        os.close(copy)
