@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from racecheck.api.carrying import pickled
@@ -40,8 +41,10 @@ def explore(scenario: Scenario, options: Options | None = None) -> ScenarioResul
     (scenario,) = scenario.variants()
     scenario.check()
     task = _task(scenario, "", options, pickled=pickled(scenario))
-    for _, answer in shared_pool().run([task], _ignore):
-        return _explored(answer)
+    alone = options.jobs == 1
+    with nullcontext(shared_pool()) if alone else Pool(options.jobs) as pool:
+        for _, answer in pool.run([task], _ignore):
+            return _explored(answer)
     raise EngineError(f"{scenario.name}: no answer")
 
 
@@ -62,7 +65,7 @@ def explore_all(
     by_name = {each.name: each.scenario for each in scenarios}
     done: dict[str, ScenarioResult] = {}
     waiting = [task.name for task in tasks]
-    with Pool(min(options.jobs, len(tasks)) or 1) as pool:
+    with Pool(options.jobs) as pool:
         for task, answer in pool.run(tasks, on_progress or _ignore):
             if isinstance(answer, CannotRunError):
                 raise answer

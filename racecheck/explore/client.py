@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 
+import msgspec
+
 from racecheck import errors
 from racecheck.errors import EngineError, RacecheckError
 from racecheck.explore.messages import Advanced, Answers, Failed, send, send_modules
@@ -69,6 +71,7 @@ class Worker:
         self.cpu = cpu
         self.start = start
         self.task: Task | None = None
+        self.helpers: list[int] = []
         ours, theirs = socket.socketpair()
         # Never one of the standard descriptors, which the caller may have closed.
         channel = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 3)
@@ -183,6 +186,9 @@ class Pool:
                     while left and self._cpus:
                         task = left.pop(0)
                         worker = self._worker(task)
+                        if not left and task.engine == "process" and not task.token:
+                            # Nobody else needs what is free.
+                            task = self._with_helpers(task, worker)
                         busy.add(worker)
                         selector.register(
                             worker.connection, selectors.EVENT_READ, worker
@@ -195,14 +201,24 @@ class Pool:
                             continue
                         selector.unregister(worker.connection)
                         busy.remove(worker)
-                        self._cpus.append(worker.cpu)
+                        self._free(worker)
                         self._idle.append(worker)
                         yield worker.task, outcome
             finally:
                 # What broke off in the middle of a task cannot do another one.
                 for worker in busy:
-                    self._cpus.append(worker.cpu)
+                    self._free(worker)
                     worker.close()
+
+    def _with_helpers(self, task: Task, worker: Worker) -> Task:
+        """Return a task with all processors that are free for its worker's helpers."""
+        worker.helpers, self._cpus = self._cpus, []
+        bits = {1 << cpu for cpu in worker.helpers if cpu >= 0}
+        return msgspec.structs.replace(task, helpers=sum(bits)) if bits else task
+
+    def _free(self, worker: Worker) -> None:
+        self._cpus += [worker.cpu, *worker.helpers]
+        worker.helpers = []
 
     def _worker(self, task: Task) -> Worker:
         """Return a worker for a task: an idle one if it would do, else a new one."""

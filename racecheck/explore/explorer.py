@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.findings import StateKeptError, look_into, repeat
-from racecheck.explore.traces import actors_depend, broken, conflicting_calls
+from racecheck.explore.made import Outline, take_in
+from racecheck.explore.traces import broken, conflicting_calls
 from racecheck.model import (
     Coverage,
     Finding,
-    Kind,
     Progress,
     ScenarioResult,
     Verdict,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from racecheck.explore.runner import Runner
+    from racecheck.explore.team import Team
     from racecheck.model import Scheduler
     from racecheck.scenario import Budget
 
@@ -79,6 +80,21 @@ class _Tally:
     unordered: set[str] = field(default_factory=set)
     conflicts: set[str] = field(default_factory=set)
     waits: bool = False
+    spun: bool = False
+
+    def count(self, outline: Outline | None) -> None:
+        """Take in an execution; None is one that the scheduler gave up."""
+        if outline is None:
+            self.given_up += 1
+            return
+        self.executions += 1
+        self.steps += outline.steps
+        self.finished.update(outline.finished)
+        self.unordered.update(outline.unordered)
+        self.tasks = self.tasks or outline.tasks
+        self.waits = self.waits or outline.waits
+        self.dependent = self.dependent or outline.dependent
+        self.spun = self.spun or outline.spun
 
 
 class _TooCoarseError(Exception):
@@ -94,6 +110,7 @@ def explore(
     fresh: bool = False,
     shrink: bool = True,
     on_progress: Callable[[Progress], None],
+    team: Team | None = None,
 ) -> ScenarioResult:
     """Sample executions until every expected invariant is broken or the budget ends.
 
@@ -106,9 +123,12 @@ def explore(
         shrink: Whether what is found is made simpler. That takes executions which do
             not count.
         on_progress: Called a few times a second.
+        team: Makes executions ahead, which changes nothing but the time it takes.
     """
-    options = (seed, budget, scheduler_name, on_progress)
+    options = (seed, budget, scheduler_name, on_progress, team)
     while True:
+        if team:
+            team.begin()
         try:
             return _explore(runner, *options, fresh=fresh, shrink=shrink)
         except StateKeptError:
@@ -123,6 +143,7 @@ def _explore(
     budget: Budget,
     scheduler_name: str,
     on_progress: Callable[[Progress], None],
+    team: Team | None,
     *,
     fresh: bool,
     shrink: bool,
@@ -153,7 +174,7 @@ def _explore(
         if execution_seed is None:
             break
         try:
-            _explore_one(runner, planned, execution_seed, tally)
+            _explore_one(runner, planned, execution_seed, tally, team)
         except ReplayDivergedError as error:
             tally.diverged = str(error)
     return _result(
@@ -172,36 +193,45 @@ def _explore(
 
 
 def _explore_one(
-    runner: Runner, scheduler: PlannedFaultsScheduler, seed: int, tally: _Tally
+    runner: Runner,
+    planned: PlannedFaultsScheduler,
+    seed: int,
+    tally: _Tally,
+    team: Team | None,
 ) -> None:
     # Footprints cost time. Where the scheduler does not ask for them they serve only to
     # show that actors do meet, so they are taken until one execution has shown it.
     look = not tally.dependent and tally.looked < _MOST_WITH_FOOTPRINTS
-    footprints = look or scheduler.needs_footprints
+    footprints = look or planned.needs_footprints
     # Processes are used again where that makes no difference. The first executions are
     # run both ways to see whether it does, and one in many later.
     turn = tally.executions
     both = turn < _RUN_BOTH_WAYS or turn % _CHECK_EVERY == 0
     reuse = not tally.fresh and not both
+    # So are the first few with footprints, to tell which calls meet.
+    compare = footprints and turn < _MOST_COMPARED
+    scheduler: Scheduler = planned
+    if team:
+        team.keep_busy(planned, reuse=not tally.fresh)
+        made = None if look or both or compare else team.find(planned)
+        if made is not None:
+            resumed = take_in(made, planned)
+            if resumed is None:
+                tally.count(made.outline)
+                return
+            scheduler = resumed
     trace = runner.run(scheduler, seed, footprints=footprints, reuse=reuse)
     if runner.watch.is_too_coarse and not runner.watch.is_exact:
         raise _TooCoarseError
     if trace is None:
-        tally.given_up += 1
+        tally.count(None)
         return
     if both and not tally.fresh and repeat(runner, trace, reuse=True)[1]:
         raise StateKeptError
-    tally.executions += 1
-    tally.steps += len(trace.steps)
-    tally.finished.update(end.actor for end in trace.ends if not end.crashed)
-    tally.unordered.update(trace.unordered)
-    tally.tasks = tally.tasks or any(step.task for step in trace.steps)
-    tally.waits = tally.waits or any(step.kind is Kind.WAKE for step in trace.steps)
-    if footprints and tally.executions <= _MOST_COMPARED:
+    tally.count(Outline.of(trace, spun=runner.spun, look=look))
+    tally.looked += look
+    if compare:
         tally.conflicts.update(conflicting_calls(trace.steps))
-    if look:
-        tally.looked += 1
-        tally.dependent = actors_depend(trace.steps)
     if trace.verdict is Verdict.UNKNOWN:
         tally.unknown[trace.reason] = tally.unknown.get(trace.reason, 0) + 1
     if all(name in tally.findings for name in broken(trace)):
@@ -264,7 +294,7 @@ def _result(
         if not scheduler.sampled:
             of_tasks = ASSUMED_OF_ONE_ORDER
         left_out = tally.tasks or tally.waits or tally.unordered or tally.unknown
-        if scheduler.finished and not (left_out or runner.spun):
+        if scheduler.finished and not (left_out or tally.spun):
             coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
@@ -277,8 +307,8 @@ def _result(
         assumptions=(
             *ASSUMPTIONS,
             *((of_tasks,) if tally.tasks else ()),
-            *((ASSUMED_OF_WAITS,) if tally.waits or runner.spun else ()),
-            *((ASSUMED_OF_SPINS,) if runner.spun else ()),
+            *((ASSUMED_OF_WAITS,) if tally.waits or tally.spun else ()),
+            *((ASSUMED_OF_SPINS,) if tally.spun else ()),
             *(
                 f"not every order was tried of {what}"
                 for what in sorted(tally.unordered)

@@ -31,6 +31,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         token: The execution to replay; empty to explore.
         engine: Name of the engine.
         cpus: Processors that the caller may use, where the engine takes them all.
+        helpers: Processors for executions at the same time, beside the worker's own:
+            bit 0 is the first. A small number takes no memory, and so does not move
+            what actors are forked from.
     """
 
     file: str
@@ -47,6 +50,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     token: str = ""
     engine: str = "process"
     cpus: tuple[int, ...] = ()
+    helpers: int = 0
 
 
 class Replayed(msgspec.Struct, frozen=True, tag=True):

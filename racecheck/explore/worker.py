@@ -32,6 +32,7 @@ from racecheck.explore.messages import (
     send,
 )
 from racecheck.explore.runner import Runner
+from racecheck.explore.team import Team
 from racecheck.scenario import Budget, Scenario, load
 from racecheck.scheduling import RecordedScheduler
 from racecheck.storage import check_shape, decode, steps_digest
@@ -163,15 +164,17 @@ def _serve(task: Task, answer: object) -> None:
         if task.token:
             result = replay(runner, task.token)
         else:
-            found = explore(
-                runner,
-                seed=task.seed,
-                budget=budget,
-                scheduler_name=task.scheduler,
-                fresh=task.fresh,
-                shrink=task.shrink,
-                on_progress=on_progress,
-            )
+            with Team(runner, task.helpers, machine.sandbox.folder.parent) as team:
+                found = explore(
+                    runner,
+                    seed=task.seed,
+                    budget=budget,
+                    scheduler_name=task.scheduler,
+                    fresh=task.fresh,
+                    shrink=task.shrink,
+                    on_progress=on_progress,
+                    team=team,
+                )
             if task.curve:
                 found = with_curves(runner, found, reuse=not task.fresh)
             result = Explored(found)

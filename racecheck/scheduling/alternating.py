@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from racecheck.scheduling.ahead import key_of, samples_ahead
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 
 class AlternatingScheduler:
@@ -28,6 +31,15 @@ class AlternatingScheduler:
     def needs_footprints(self) -> bool:
         """Whether the steps of the present execution need footprints."""
         return bool(getattr(self._active, "needs_footprints", False))
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return key_of(self._active)
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield the executions after the present one."""
+        return samples_ahead(self)
 
     def start_execution(self) -> int | None:
         """Begin an execution of the next scheduler that has one left."""

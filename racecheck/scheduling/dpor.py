@@ -11,66 +11,21 @@ is no finished proof; a mode without sleep sets, which needs none, is the cross-
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.footprint import conflicts
-from racecheck.model import EMPTY, Decision, Fault, Kind, from_lane
+from racecheck.model import Decision, Kind
+from racecheck.scheduling.ahead import Ahead
 from racecheck.scheduling.events import Events
+from racecheck.scheduling.lead import Lead
+from racecheck.scheduling.nodes import Choice, by_actor, enter, inherited
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
 
-    from racecheck.model import Footprint, SchedulingPoint, Step
-
-
-class Choice(NamedTuple):
-    """One way to go on: an actor's next step, plain or with a fault."""
-
-    actor: str
-    fault: Fault | None = None
-
-
-@dataclass(slots=True)
-class Node:
-    """A state that the present execution went through, and what was tried from it.
-
-    Attributes:
-        choices: All ways to go on.
-        sleep: Ways that lead only to what has been seen, with what they touch.
-        chosen: The way that the present execution took.
-        lane: The task of the chosen actor that took the step.
-        backtrack: Actors to try from here.
-        done: Ways that have been tried, with what they touched.
-        footprint: What the chosen step touched.
-    """
-
-    choices: tuple[Choice, ...]
-    sleep: dict[Choice, Footprint]
-    chosen: Choice
-    lane: str
-    backtrack: dict[str, None] = field(default_factory=dict)
-    done: dict[Choice, Footprint] = field(default_factory=dict)
-    footprint: Footprint = EMPTY
-
-    def enables(self, actor: str) -> bool:
-        """Say whether an actor can go on from here."""
-        return any(choice.actor == actor for choice in self.choices)
-
-    def asleep(self) -> Iterator[tuple[Choice, Footprint]]:
-        """Return the ways that need not be taken, with what they touch."""
-        yield from self.sleep.items()
-        yield from self.done.items()
-
-    def is_awake(self, actor: str) -> bool:
-        """Say whether a way of an actor has neither been tried nor sleeps."""
-        return any(
-            choice.actor == actor
-            and choice not in self.sleep
-            and choice not in self.done
-            for choice in self.choices
-        )
+    from racecheck.model import SchedulingPoint, Step
+    from racecheck.scheduling.nodes import Node
 
 
 class DPORScheduler:
@@ -105,6 +60,43 @@ class DPORScheduler:
         self._fresh = 0
         self._lanes: dict[str, str] = {}
         self._is_blocked = False
+        self._entered = 0
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others of the search."""
+        if not self._stack:
+            return "search", 0, None
+        node = self._stack[-1]
+        return "search", node.serial, node.chosen
+
+    def ahead(self, *, started: bool = True) -> Iterator[Ahead]:
+        """Yield executions that are to be made after the present one, the next first.
+
+        They begin as what is left to try in states on the way to the present one. When
+        their turn comes, more may have been tried there, so that they may go another
+        way; but seldom.
+
+        Args:
+            started: Whether the present one is under way, and not to be made itself.
+        """
+        last = len(self._stack) - 1
+        if not started and last >= 0 and not self.finished:
+            node = self._stack[last]
+            way = [each.chosen for each in self._stack]
+            asleep = dict(node.asleep()) if self._sleep_sets else None
+            yield Ahead(self.key, self._seed, Lead(way, asleep))
+        for depth in range(last, -1, -1):
+            node = self._stack[depth]
+            asleep = dict(node.asleep())
+            if depth < last:
+                asleep[node.chosen] = node.footprint
+            for choice in self._left(node):
+                if choice == node.chosen:
+                    continue
+                prefix = [each.chosen for each in self._stack[:depth]]
+                lead = Lead([*prefix, choice], asleep if self._sleep_sets else None)
+                yield Ahead(("search", node.serial, choice), self._seed, lead)
 
     def start_execution(self) -> int | None:
         """Begin the next execution; None when all have been made."""
@@ -119,7 +111,8 @@ class DPORScheduler:
         self, enabled: Sequence[SchedulingPoint], current: str | None
     ) -> Decision | None:
         """Repeat the prefix, then go on with what is awake, the current actor first."""
-        points = self._by_actor(enabled)
+        points = by_actor(enabled, self._lanes)
+        self.left_out = self.left_out or len(points) < len(enabled)
         if self._depth < len(self._stack):
             node = self._stack[self._depth]
             if node.chosen.actor not in points:
@@ -134,6 +127,8 @@ class DPORScheduler:
                 self._is_blocked = True
                 return None
             node = found
+            self._entered += 1
+            node.serial = self._entered
             self._stack.append(node)
         point = points[node.chosen.actor]
         node.lane = point.actor
@@ -166,47 +161,11 @@ class DPORScheduler:
 
     # --- going on ---------------------------------------------------------------------
 
-    def _by_actor(
-        self, enabled: Sequence[SchedulingPoint]
-    ) -> dict[str, SchedulingPoint]:
-        """Return one point for each actor: that of the task it went on with last."""
-        points: dict[str, SchedulingPoint] = {}
-        for point in enabled:
-            actor, _ = from_lane(point.actor)
-            if actor not in points or point.actor == self._lanes.get(actor):
-                points[actor] = point
-        self.left_out = self.left_out or len(points) < len(enabled)
-        return points
-
     def _enter(
         self, points: dict[str, SchedulingPoint], current: str | None
     ) -> Node | None:
-        choices = tuple(
-            Choice(actor, fault)
-            for actor, point in points.items()
-            for fault in (None, *point.faults)
-        )
-        sleep = self._inherited()
-        awake = [choice for choice in choices if choice not in sleep]
-        if not awake:
-            return None
-        carry_on = Choice(from_lane(current)[0]) if current else None
-        plain = [choice for choice in awake if choice.fault is None]
-        chosen = carry_on if carry_on in plain else (plain or awake)[0]
-        assert chosen is not None  # noqa: S101  awake is not empty
-        return Node(choices, sleep, chosen, "", {chosen.actor: None})
-
-    def _inherited(self) -> dict[Choice, Footprint]:
-        """Return what sleeps after the last step: what does not depend on it."""
-        if not self._stack or not self._sleep_sets:
-            return {}
-        parent = self._stack[-1]
-        return {
-            choice: touched
-            for choice, touched in parent.asleep()
-            if choice.actor != parent.chosen.actor
-            and not conflicts(touched, parent.footprint)
-        }
+        sleep = inherited(self._stack[-1]) if self._stack and self._sleep_sets else {}
+        return enter(points, current, sleep)
 
     def _enabler(self, actor: str, index: int) -> int:
         """Return the step before which an actor could not go on, or -1."""
@@ -270,13 +229,16 @@ class DPORScheduler:
             self._stack.pop()
         self.finished = True
 
+    def _untried(self, node: Node) -> Choice | None:
+        return next(self._left(node), None)
+
     @staticmethod
-    def _untried(node: Node) -> Choice | None:
+    def _left(node: Node) -> Iterator[Choice]:
+        """Yield what is left to try in a state, in its order."""
         for choice in node.choices:
             if (
                 choice.actor in node.backtrack
                 and choice not in node.done
                 and choice not in node.sleep
             ):
-                return choice
-        return None
+                yield choice

@@ -9,9 +9,10 @@ from racecheck.scheduling.mixed import mixed_scheduler
 from racecheck.scheduling.random_faults import RandomFaultsScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
-    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+    from racecheck.model import Decision, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 _ALONE = 100
 
@@ -46,7 +47,7 @@ class ExhaustiveScheduler:
         self._samples = RandomFaultsScheduler(
             mixed_scheduler(seed, first=first, stride=stride)
         )
-        self._active: Scheduler = self._search
+        self._active: DPORScheduler | RandomFaultsScheduler = self._search
 
     @property
     def finished(self) -> bool:
@@ -59,6 +60,26 @@ class ExhaustiveScheduler:
         return self._search.blocked
 
     @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return self._active.key
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield what comes next, of the search and of the samples in turn."""
+        search = self._search.ahead(started=self._active is self._search)
+        if not self._takes_samples(self.exhaustive + self.sampled + 2):
+            yield from search
+            return
+        samples = self._samples.ahead()
+        turns = [samples, search] if self._active is self._search else [search, samples]
+        while turns:
+            turn = turns.pop(0)
+            found = next(turn, None)
+            if found is not None:
+                yield found
+                turns.append(turn)
+
+    @property
     def needs_footprints(self) -> bool:
         """Whether the steps of the present execution need footprints."""
         return self._active is self._search or self._samples.needs_footprints
@@ -66,7 +87,7 @@ class ExhaustiveScheduler:
     def start_execution(self) -> int | None:
         """Begin an execution of the search, or a sample."""
         turn = self.exhaustive + self.sampled
-        wanted = self._search.left_out or (turn >= _ALONE and not self.finished)
+        wanted = self._takes_samples(turn)
         sample = wanted and (turn % 2 == 1 or self.finished)
         self._active = self._samples if sample else self._search
         seed = self._active.start_execution()
@@ -90,3 +111,6 @@ class ExhaustiveScheduler:
         blocked = self.blocked
         self._active.finish_execution(steps)
         self.exhaustive -= self.blocked - blocked
+
+    def _takes_samples(self, turn: int) -> bool:
+        return self._search.left_out or (turn >= _ALONE and not self.finished)

@@ -7,14 +7,32 @@ made alone, and it does not matter how they are shared out among processes.
 
 from __future__ import annotations
 
-import itertools
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SEEDS = 1 << 32
+_BLOCK = 16
+
+
+class Numbers:
+    """The numbers of executions that are made in one place, one after the other."""
+
+    def __init__(self, first: int, stride: int, executions: int | None) -> None:
+        self._next = first
+        self._stride = stride
+        self._end = executions
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> int:
+        if self._end is not None and self._next >= self._end:
+            raise StopIteration
+        self._next += self._stride
+        return self._next - self._stride
 
 
 def execution_numbers(first: int, stride: int, executions: int | None) -> Iterator[int]:
@@ -27,9 +45,16 @@ def execution_numbers(first: int, stride: int, executions: int | None) -> Iterat
     """
     if first < 0 or stride < 1:
         raise ValueError(f"first {first} must be 0 or more, stride {stride} 1 or more")
-    if executions is None:
-        return itertools.count(first, stride)
-    return iter(range(first, executions, stride))
+    return Numbers(first, stride, executions)
+
+
+def block_of(number: int) -> int:
+    """Return which block of executions a number belongs to.
+
+    What a scheduler learns counts from the next block on. So those of one block can be
+    made side by side. The first are short, since most is learned from the first few.
+    """
+    return number.bit_length() if number < _BLOCK else _BLOCK + number // _BLOCK
 
 
 def execution_random(scheduler: str, seed: int, number: int) -> Random:

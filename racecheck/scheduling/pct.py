@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from racecheck.errors import UsageError
 from racecheck.model import Decision
+from racecheck.scheduling.ahead import samples_ahead
 from racecheck.scheduling.numbering import (
+    block_of,
     draw_below,
     draw_seed,
     execution_numbers,
@@ -14,9 +16,10 @@ from racecheck.scheduling.numbering import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 
 class PCTScheduler:
@@ -30,11 +33,11 @@ class PCTScheduler:
 
     This differs from the paper in four ways:
 
-    1. The paper takes `k` as given; here it is the longest execution so far. The bound
-       is only as good as that estimate, and without a first guess in `steps` the first
-       execution has no change points at all. The estimate is also why a later
-       execution, made alone, need not be the one of the exploration: its schedule
-       repeats it, its number does not.
+    1. The paper takes `k` as given; here it is the longest execution before the block
+       (`numbering.block_of`). The bound is only as good as that estimate, and without a
+       first guess in `steps` the first execution has no change points at all. The
+       estimate is also why a later execution, made alone, need not be the one of the
+       exploration: its schedule repeats it, its number does not.
     2. An actor may appear late, as one that waits for another's first operation does.
        It gets its priority then; as priorities are drawn independently, their order
        is as random as if all had been drawn at the start.
@@ -82,18 +85,31 @@ class PCTScheduler:
         self._depth = depth
         self._patience = patience
         self._numbers = execution_numbers(first, stride, executions)
-        self._longest = steps
+        self._number = first
+        self._longest = self._seen = steps
         self._random = execution_random("pct", seed, first)
         self._priorities: dict[str, float] = {}
         self._change_points: dict[int, int] = {}
         self._step = 0
         self._row = 0
 
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return "pct", self._number
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield the executions after the present one."""
+        return samples_ahead(self)
+
     def start_execution(self) -> int | None:
         """Begin the next execution with new priorities and change points."""
         number = next(self._numbers, None)
         if number is None:
             return None
+        if block_of(number) != block_of(self._number):
+            self._longest = self._seen
+        self._number = number
         self._random = execution_random("pct", self._seed, number)
         seed = draw_seed(self._random)
         self._priorities = {}
@@ -126,8 +142,8 @@ class PCTScheduler:
         del step
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
-        """Remember how long executions get."""
-        self._longest = max(self._longest, len(steps))
+        """Remember how long executions get, for those of the next block."""
+        self._seen = max(self._seen, len(steps))
 
     def _lower(self, current: str) -> None:
         """Lower the actor that took the last step, if it is time to."""

@@ -8,9 +8,10 @@ import msgspec
 
 from racecheck.errors import UsageError
 from racecheck.model import FaultKind, Kind
+from racecheck.scheduling.ahead import ahead_of, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import (
         Decision,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         SchedulingPoint,
         Step,
     )
+    from racecheck.scheduling.ahead import Ahead
 
 _NO_CALLS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
 # A task that has just begun, or whose wait is over, is held up by nothing: it makes no
@@ -75,6 +77,17 @@ class PlannedFaultsScheduler:
             for planned, met in zip(self._plan, self._met, strict=True)
             if not met
         )
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return key_of(self._scheduler)
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield what the wrapped scheduler is to ask for next, with the plan for it."""
+        for each in ahead_of(self._scheduler):
+            planned = PlannedFaultsScheduler(each.scheduler, self._plan)
+            yield each._replace(scheduler=planned)
 
     def start_execution(self) -> int | None:
         """Begin the wrapped scheduler's next execution and count from 1 again."""

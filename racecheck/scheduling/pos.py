@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Decision, Kind, lane_of
+from racecheck.scheduling.ahead import samples_ahead
 from racecheck.scheduling.numbering import (
+    block_of,
     draw_seed,
     execution_numbers,
     execution_random,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import Footprint, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 
 class _Shared(NamedTuple):
@@ -97,7 +100,8 @@ class POSScheduler:
 
     1. There, what a step touches is known before it is taken. Here it is known after:
        what waits is taken to touch what the same step (the actor's n-th, by the same
-       call) touched when it was last taken. So a later execution, made alone, need not
+       call) touched when it was last taken before the block of executions
+       (`numbering.block_of`). So a later execution, made alone, need not
        be the one of the exploration: its schedule repeats it, its number does not.
     2. Where that is not known either, as in the first execution, the kinds of the two
        calls decide. They say too often that steps race. With that the order is more
@@ -127,17 +131,32 @@ class POSScheduler:
         """
         self._seed = seed
         self._numbers = execution_numbers(first, stride, executions)
+        self._number = first
         self._random = execution_random("pos", seed, first)
         self._priorities: dict[str, float] = {}
         self._waiting: dict[str, SchedulingPoint] = {}
         self._taken: dict[str, int] = {}
         self._touched: dict[tuple[str, int, str], Footprint] = {}
+        self._seen: dict[tuple[str, int, str], Footprint] = {}
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return "pos", self._number
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield the executions after the present one."""
+        return samples_ahead(self)
 
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
         number = next(self._numbers, None)
         if number is None:
             return None
+        if block_of(number) != block_of(self._number):
+            self._touched.update(self._seen)
+            self._seen = {}
+        self._number = number
         self._random = execution_random("pos", self._seed, number)
         seed = draw_seed(self._random)
         self._priorities = {}
@@ -165,7 +184,7 @@ class POSScheduler:
         self._taken[lane] = taken + 1
         point = self._waiting.pop(lane, None)
         if point is not None:
-            self._touched[lane, taken, point.call] = step.footprint
+            self._seen[lane, taken, point.call] = step.footprint
         self._priorities.pop(lane, None)
         for other in [*self._priorities]:
             if self._races(step, self._waiting[other]):

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from racecheck.scheduling.ahead import key_of, samples_ahead
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 _ONE_IN = 8
 
@@ -27,6 +30,15 @@ class RandomFaultsScheduler:
     def needs_footprints(self) -> bool:
         """Whether the wrapped scheduler wants footprints."""
         return bool(getattr(self._scheduler, "needs_footprints", False))
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return key_of(self._scheduler)
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield the executions after the present one."""
+        return samples_ahead(self)
 
     def start_execution(self) -> int | None:
         """Begin the wrapped scheduler's next execution."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from racecheck.model import Decision
+from racecheck.scheduling.ahead import samples_ahead
 from racecheck.scheduling.numbering import (
     draw_below,
     draw_seed,
@@ -13,9 +14,10 @@ from racecheck.scheduling.numbering import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead
 
 
 class RandomWalkScheduler:
@@ -45,13 +47,24 @@ class RandomWalkScheduler:
         """
         self._seed = seed
         self._numbers = execution_numbers(first, stride, executions)
+        self._number = first
         self._random = execution_random("random", seed, first)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the present execution from all others."""
+        return "random", self._number
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield the executions after the present one."""
+        return samples_ahead(self)
 
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
         number = next(self._numbers, None)
         if number is None:
             return None
+        self._number = number
         self._random = execution_random("random", self._seed, number)
         return draw_seed(self._random)
 

@@ -183,7 +183,7 @@ def test_one_after_the_other_loses_no_write() -> None:
     assert in_child(body) == [[]] * 6
 
 
-def explored(name: str, **options: bool) -> ScenarioResult:
+def explored(name: str, *, fresh: bool = False, shrink: bool = True) -> ScenarioResult:
     made = scenario(name)
 
     def body() -> ScenarioResult:
@@ -194,7 +194,8 @@ def explored(name: str, **options: bool) -> ScenarioResult:
                 budget=Budget(executions=200),
                 scheduler_name="random",
                 on_progress=lambda _: None,
-                **options,
+                fresh=fresh,
+                shrink=shrink,
             )
 
     return in_child(body)

@@ -1,0 +1,263 @@
+"""Executions that were made ahead of their turn, and what takes them in when it comes.
+
+`make` runs one, in whatever process. `take_in` asks the scheduler at each point of it
+what it would have done there. Only if that is what was done, the execution counts.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from racecheck.errors import ReplayDivergedError
+from racecheck.explore.traces import actors_depend
+from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from racecheck.explore.runner import Runner
+    from racecheck.model import Scheduler, Trace
+
+_TOLD = "timed out"
+"""The only argument of a step that a scheduler looks at."""
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """What an exploration counts of an execution.
+
+    Attributes:
+        steps: How many steps it has.
+        finished: Actors that ran to their end.
+        unordered: What was not ordered.
+        tasks: Whether an actor had further tasks.
+        waits: Whether somebody waited for time to pass.
+        dependent: Whether two actors met; False where steps have no footprints.
+        spun: Whether an actor was held up because it looked in vain.
+    """
+
+    steps: int
+    finished: tuple[str, ...]
+    unordered: tuple[str, ...]
+    tasks: bool
+    waits: bool
+    dependent: bool
+    spun: bool
+
+    @classmethod
+    def of(cls, trace: Trace, *, spun: bool, look: bool) -> Outline:
+        """Return the outline of an execution.
+
+        Args:
+            trace: The execution.
+            spun: Whether an actor was held up because it looked in vain.
+            look: Whether to look if actors met, which takes a moment.
+        """
+        return cls(
+            steps=len(trace.steps),
+            finished=tuple(end.actor for end in trace.ends if not end.crashed),
+            unordered=trace.unordered,
+            tasks=any(step.task for step in trace.steps),
+            waits=any(step.kind is Kind.WAKE for step in trace.steps),
+            dependent=look and actors_depend(trace.steps),
+            spun=spun,
+        )
+
+
+class Order(msgspec.Struct, frozen=True):
+    """An execution that is to be made.
+
+    Attributes:
+        number: What its answer goes by.
+        seed: Seed of its random bytes.
+        scheduler: What makes it, pickled.
+        footprints: Whether its steps get footprints.
+        reuse: Whether actors may run in processes that were used before.
+        exact: Whether bounds are told apart by their numbers.
+    """
+
+    number: int
+    seed: int
+    scheduler: bytes
+    footprints: bool
+    reuse: bool
+    exact: bool
+
+
+class Made(msgspec.Struct, frozen=True):
+    """An execution that was made ahead, as far as a scheduler sees it.
+
+    Attributes:
+        number: That of the order.
+        points: All scheduling points there were, each once.
+        enabled: Which of them there were at each step, and where it was given up.
+        decisions: What was decided.
+        steps: The steps, without what no scheduler looks at.
+        footprints: What they touched, each once.
+        touched: Which of these each step has.
+        outline: What is counted; None if it was given up.
+        plain: Whether nothing was found, so that it can be taken as it is.
+    """
+
+    number: int
+    points: tuple[SchedulingPoint, ...] = ()
+    enabled: tuple[tuple[int, ...], ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    steps: tuple[Step, ...] = ()
+    footprints: tuple[Footprint, ...] = ()
+    touched: tuple[int, ...] = ()
+    outline: Outline | None = None
+    plain: bool = False
+
+
+class _Noting:
+    """A wrapper that notes what a scheduler is asked and told."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.points: dict[SchedulingPoint, int] = {}
+        self.enabled: list[tuple[int, ...]] = []
+        self.decisions: list[Decision] = []
+        self.steps: list[Step] = []
+        self.footprints: dict[Footprint, int] = {}
+        self.touched: list[int] = []
+        self._scheduler = scheduler
+
+    def start_execution(self) -> int | None:
+        return self._scheduler.start_execution()
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision | None:
+        known = self.points
+        places = [known.setdefault(point, len(known)) for point in enabled]
+        self.enabled.append(tuple(places))
+        decision = self._scheduler.choose(enabled, current)
+        if decision is not None:
+            self.decisions.append(decision)
+        return decision
+
+    def record(self, step: Step) -> None:
+        self._scheduler.record(step)
+        known = self.footprints
+        self.touched.append(known.setdefault(step.footprint, len(known)))
+        told = {_TOLD: step.args[_TOLD]} if _TOLD in step.args else {}
+        lean = Step(
+            index=step.index,
+            actor=step.actor,
+            operation=step.operation,
+            call=step.call,
+            kind=step.kind,
+            args=told,
+            result=step.result,
+            fault=step.fault,
+            task=step.task,
+        )
+        self.steps.append(lean)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Say nothing: the scheduler makes no other execution."""
+
+
+def make(runner: Runner, order: Order) -> Made:
+    """Make one execution ahead of its turn."""
+    noting = _Noting(pickle.loads(order.scheduler))  # noqa: S301  from our own process
+    watch = runner.watch
+    before = watch.is_exact, watch.is_too_coarse, runner.spun
+    watch.is_exact, watch.is_too_coarse, runner.spun = order.exact, False, False
+    try:
+        trace = runner.run(
+            noting, order.seed, footprints=order.footprints, reuse=order.reuse
+        )
+        too_coarse, spun = watch.is_too_coarse, runner.spun
+    except ReplayDivergedError:
+        return Made(order.number)
+    finally:
+        watch.is_exact, watch.is_too_coarse, runner.spun = before
+    plain = trace is None or (
+        trace.verdict is Verdict.PASSED and not trace.violations and not too_coarse
+    )
+    return Made(
+        number=order.number,
+        points=tuple(noting.points),
+        enabled=tuple(noting.enabled),
+        decisions=tuple(noting.decisions),
+        steps=tuple(noting.steps),
+        footprints=tuple(noting.footprints),
+        touched=tuple(noting.touched),
+        outline=None if trace is None else Outline.of(trace, spun=spun, look=False),
+        plain=plain,
+    )
+
+
+def take_in(made: Made, scheduler: Scheduler) -> Resumed | None:
+    """Let a scheduler go through an execution as if it had made it.
+
+    Returns:
+        None if it would have, else what goes on from where it would do otherwise.
+    """
+    current: str | None = None
+    for index, places in enumerate(made.enabled):
+        enabled = [made.points[place] for place in places]
+        decision = scheduler.choose(enabled, current)
+        given_up = index == len(made.decisions)
+        if decision != (None if given_up else made.decisions[index]):
+            return Resumed(scheduler, [*made.decisions[:index], decision])
+        if decision is not None and index < len(made.steps):
+            step = msgspec.structs.replace(
+                made.steps[index], footprint=made.footprints[made.touched[index]]
+            )
+            scheduler.record(step)
+            current = decision.actor
+    scheduler.finish_execution(made.steps)
+    return None
+
+
+class Resumed:
+    """A scheduler for an execution of which its first decisions are known already."""
+
+    def __init__(
+        self, scheduler: Scheduler, decisions: Sequence[Decision | None]
+    ) -> None:
+        """Wrap a scheduler.
+
+        Args:
+            scheduler: Who goes on. It was told of all steps but the last decided one.
+            decisions: What it has decided.
+        """
+        self._scheduler = scheduler
+        self._decisions = list(decisions)
+        self._chosen = 0
+        self._recorded = 0
+
+    def start_execution(self) -> int | None:
+        """Say that there is no other execution."""
+        return None
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision | None:
+        """Repeat what was decided, then ask."""
+        if self._chosen == len(self._decisions):
+            return self._scheduler.choose(enabled, current)
+        decision = self._decisions[self._chosen]
+        if decision is not None and all(
+            point.actor != decision.actor for point in enabled
+        ):
+            names = ", ".join(point.actor for point in enabled)
+            raise ReplayDivergedError(
+                self._chosen, f"{decision.actor} to go on", f"only {names} enabled"
+            )
+        self._chosen += 1
+        return decision
+
+    def record(self, step: Step) -> None:
+        """Tell of what is new."""
+        self._recorded += 1
+        if self._recorded >= len(self._decisions):
+            self._scheduler.record(step)
+
+    def finish_execution(self, steps: Sequence[Step]) -> None:
+        """Tell what came of it."""
+        self._scheduler.finish_execution(steps)

@@ -1,0 +1,72 @@
+"""Executions that a scheduler is likely to ask for soon, for others to make meanwhile.
+
+An exploration is one process's work: each execution may decide about all later ones.
+But most of what comes next is known before its turn comes. So others can make it ahead,
+each with a scheduler of its own. What they made counts only if the scheduler decides
+the same when its turn has come: nothing depends on who has made what.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from racecheck.model import Scheduler
+
+_MOST: int = 32
+
+
+class Ahead(NamedTuple):
+    """An execution that is likely to be asked for.
+
+    Attributes:
+        key: What tells it from all others of its exploration.
+        seed: Seed of its random bytes.
+        scheduler: Makes it, and it alone; it has been started.
+    """
+
+    key: Hashable
+    seed: int
+    scheduler: Scheduler
+
+
+@runtime_checkable
+class LooksAhead(Protocol):
+    """A scheduler that knows what it is likely to ask for next."""
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the execution that was started from all others."""
+        ...
+
+    def ahead(self) -> Iterator[Ahead]:
+        """Yield executions that come after the present one, the next first."""
+        ...
+
+
+def key_of(scheduler: Scheduler) -> Hashable:
+    """Return what tells a scheduler's execution from all others; None if it cannot."""
+    return scheduler.key if isinstance(scheduler, LooksAhead) else None
+
+
+def ahead_of(scheduler: Scheduler) -> Iterator[Ahead]:
+    """Yield what a scheduler is likely to ask for next; nothing if it cannot tell."""
+    if isinstance(scheduler, LooksAhead):
+        yield from scheduler.ahead()
+
+
+def samples_ahead(scheduler: Scheduler) -> Iterator[Ahead]:
+    """Yield the next executions of a scheduler that takes samples.
+
+    What it has yet to learn from those in between is missing.
+    """
+    following = pickle.loads(pickle.dumps(scheduler))  # noqa: S301  our own
+    for _ in range(_MOST):
+        seed = following.start_execution()
+        if seed is None:
+            return
+        started = pickle.loads(pickle.dumps(following))  # noqa: S301  our own
+        yield Ahead(key_of(started), seed, started)
