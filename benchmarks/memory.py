@@ -20,13 +20,14 @@ import psutil
 
 from racecheck.api import Options, explore_all
 from racecheck.model import Verdict
-from racecheck.scenario import Budget, load
+from racecheck.scenario import Budget, load, select
 
 if TYPE_CHECKING:
     from racecheck.model import Progress
+    from racecheck.scenario import Loaded
 
 _MOST_GROWTH = 0.05
-_SCENARIOS = Path(__file__).parent / "beside" / "scenario_counters.py"
+SCENARIOS = Path(__file__).parent / "beside" / "scenario_counters.py"
 _KINDS = {"random": "beside/counter", "dpor": "beside/orders"}
 
 
@@ -46,25 +47,28 @@ def main() -> int:
     options = parser.parse_args()
     flat = True
     for scheduler in options.kinds:
-        samples = measure(_KINDS[scheduler], scheduler, options.executions)
+        (scenario,) = select(load([SCENARIOS]), [_KINDS[scheduler]])
+        samples = measure(scenario, scheduler, options.executions)
         flat = show(scheduler, samples) and flat
     return 0 if flat else 1
 
 
-def measure(name: str, scheduler: str, executions: int) -> list[Sample]:
+def measure(scenario: Loaded, scheduler: str, executions: int) -> list[Sample]:
     """Explore a scenario, and return samples taken on the way.
 
     Raises:
         AssertionError: It did not go as it has to.
     """
-    (scenario,) = (each for each in load([_SCENARIOS]) if each.name == name)
     samples: list[Sample] = []
     harness = psutil.Process()
 
     def on_progress(progress: Progress) -> None:
         try:
-            # Actors are the worker's children, and not looked at.
-            worker = sum(each.memory_info().rss for each in harness.children())
+            # A worker forks the process that explores. Its children are what actors are
+            # forked from, and not looked at.
+            workers = harness.children()
+            exploring = [child for each in workers for child in each.children()]
+            worker = sum(each.memory_info().rss for each in (*workers, *exploring))
         except psutil.NoSuchProcess:
             return
         own = harness.memory_info().rss

@@ -1,6 +1,20 @@
-"""`python -m racecheck`, for places where the command is not on the path."""
+"""The command `racecheck`, as a script and as `python -m racecheck`."""
 
-from racecheck.cli import main
+from __future__ import annotations
+
+import os
+import sys
+
+
+def run() -> None:
+    """Run the command; who interrupts it while it is still loading sees no trace."""
+    try:
+        from racecheck.cli import main  # noqa: PLC0415  what takes its time
+    except KeyboardInterrupt:
+        sys.stderr.write("racecheck: interrupted\n")
+        os._exit(130)
+    main(prog_name="racecheck")
+
 
 if __name__ == "__main__":
-    main(prog_name="racecheck")
+    run()

@@ -185,7 +185,7 @@ def _unknown(
         reason=str(error),
         expected=tuple(sorted(scenario.expect)),
         as_expected=False,
-        coverage=Coverage.SAMPLED,
+        coverage=Coverage.CUT,
         assumptions=(),
         bounds={},
         scheduler=options.scheduler,

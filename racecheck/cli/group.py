@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import select
 import sys
 import traceback
+from typing import Any
 
 import click
 
 from racecheck.api.version import version
 from racecheck.cli import exit_codes
+from racecheck.cli.ending import (
+    AskedToEndError,
+    cannot_write,
+    drop_output,
+    end_as_unread,
+    ends_when_asked,
+)
 from racecheck.cli.list import list_command
 from racecheck.cli.replay import replay_command
 from racecheck.cli.report import report_command
@@ -23,27 +30,61 @@ _STDOUT = 1
 class Group(click.Group):
     """A group of commands in which every error gives its line and its exit status."""
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401  as click has it
+    ) -> click.Context:
+        """Parse what stands before the command."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            click.echo(f"racecheck: {_in_a_line(error)}", err=True)
+            raise click.exceptions.Exit(error.exit_code) from error
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
         try:
             _escape_what_cannot_be_encoded()
-            return super().invoke(ctx)
+            with ends_when_asked():
+                return super().invoke(ctx)
         except RacecheckError as error:
             click.echo(f"racecheck: {error}", err=True)
             ctx.exit(error.exit_code)
         except (KeyboardInterrupt, click.Abort):
             click.echo("racecheck: interrupted", err=True)
             ctx.exit(exit_codes.INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit):
+        except AskedToEndError as asked:
+            click.echo(f"racecheck: ended by {asked}", err=True)
+            ctx.exit(asked.exit_code)
+        except click.exceptions.Exit:
             raise
+        except click.ClickException as error:
+            click.echo(f"racecheck: {_in_a_line(error)}", err=True)
+            ctx.exit(error.exit_code)
         except Exception as error:  # noqa: BLE001  told, and never taken for a verdict
             if isinstance(error, BrokenPipeError) and _nobody_reads():
-                # Python would complain once more when it flushes the rest at its end.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+                end_as_unread()
+            if isinstance(error, OSError) and cannot_write(error):
+                drop_output()
+                click.echo(
+                    f"racecheck: cannot write the results: {error.strerror}", err=True
+                )
             else:
                 traceback.print_exc()
                 click.echo(f"racecheck: internal error: {error!r}", err=True)
             ctx.exit(exit_codes.NO_VERDICT)
+
+
+def _in_a_line(error: click.ClickException) -> str:
+    """Return a message of click's, with where to read on."""
+    message = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return message
+    return f"{message.rstrip('.')}; see {context.command_path} --help"
 
 
 def _nobody_reads() -> bool:

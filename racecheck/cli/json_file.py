@@ -23,30 +23,52 @@ def check_target(file: Path) -> None:
     """Refuse a file that could not be written in the end, before anything is run.
 
     Raises:
-        UsageError: Its folder does not exist.
+        UsageError: It could not.
     """
-    if not file.resolve().parent.is_dir():
+    target = file.resolve()
+    if not target.parent.is_dir():
         raise UsageError(f"cannot write {file}: its folder does not exist")
+    if target.exists() and not target.is_file():
+        return
+    # Modes do not tell: root may write where nothing can be made, as in /proc.
+    trial = _temporary(target)
+    try:
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from error
 
 
-def write_results(file: Path, seed: int, results: Sequence[ScenarioResult]) -> None:
+def write_results(
+    file: Path, seed: int, results: Sequence[ScenarioResult], *, interrupted: bool
+) -> None:
     """Write results so that readers see the old file or all of the new one.
+
+    Args:
+        file: Where to.
+        seed: Seed of the explorations.
+        results: What came of those that were made.
+        interrupted: Whether something ended the run before they all were.
 
     Raises:
         RacecheckError: The file cannot be written.
     """
+    made = document(seed, results, interrupted=interrupted)
     try:
-        _replace(file, json.dumps(document(seed, results), indent=2) + "\n")
+        _replace(file, json.dumps(made, indent=2) + "\n")
     except OSError as error:
         raise RacecheckError(f"cannot write {file}: {error.strerror}") from error
 
 
-def document(seed: int, results: Sequence[ScenarioResult]) -> dict[str, object]:
-    """Return results as plain data."""
+def document(
+    seed: int, results: Sequence[ScenarioResult], *, interrupted: bool = False
+) -> dict[str, object]:
+    """Return results as plain data, as `write_results` writes them."""
     return {
         "schema": SCHEMA,
         "racecheck": version(),
         "seed": seed,
+        "interrupted": interrupted,
         "scenarios": [_scenario(result) for result in results],
     }
 
@@ -95,9 +117,7 @@ def _replace(file: Path, text: str) -> None:
         # A pipe or a terminal has no old content, and a rename would remove it.
         target.write_text(text, "utf-8")
         return
-    # Not `tempfile`: its files are readable by nobody else.
-    suffix = f"{os.getpid()}.{secrets.token_hex(4)}.tmp"
-    temporary = target.with_name(f".{target.name}.{suffix}")
+    temporary = _temporary(target)
     try:
         with temporary.open("x", encoding="utf-8") as stream:
             stream.write(text)
@@ -107,3 +127,9 @@ def _replace(file: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _temporary(target: Path) -> Path:
+    # Not `tempfile`: its files are readable by nobody else.
+    suffix = f"{os.getpid()}.{secrets.token_hex(4)}.tmp"
+    return target.with_name(f".{target.name}.{suffix}")

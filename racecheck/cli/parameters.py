@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -56,9 +57,24 @@ class SeedType(click.ParamType[int]):
         return int(value)
 
 
+def _check_workdir(
+    ctx: click.Context, param: click.Parameter, value: Path | None
+) -> Path | None:
+    """Refuse a folder in which no folder can be made, before anything is run."""
+    if value is not None:
+        try:
+            # Modes do not tell: root may write where nothing can be made, as in /proc.
+            Path(tempfile.mkdtemp(prefix=".racecheck-", dir=value)).rmdir()
+        except OSError as error:
+            message = f"cannot make a folder in {str(value)!r}: {error.strerror}"
+            raise click.BadParameter(message, ctx, param) from error
+    return value
+
+
 workdir_option = click.option(
     "--workdir",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    callback=_check_workdir,
     metavar="DIR",
     help="Folder for the boxes, to try another file system.",
 )

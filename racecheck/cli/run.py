@@ -144,12 +144,14 @@ def run_command(
         quick=quick,
     )
     results: list[ScenarioResult] = []
+    interrupted = True
     try:
         _explore(scenarios, options, results, verbose=verbose)
+        interrupted = False
     finally:
         # Also when it was interrupted, or one scenario could not be run.
         if json_file is not None:
-            write_results(json_file, options.seed, results)
+            write_results(json_file, options.seed, results, interrupted=interrupted)
         if report_folder is not None:
             _write_report(report_folder, options, results)
     matrix = Matrix.from_results(results, short=True)

@@ -261,7 +261,7 @@ def raised(error: BaseException, program: Program) -> Report:
         Ending.RAISED,
         succeeded=False,
         expected=isinstance(error, program.raises),
-        shown=_line(f"{kind.__name__}: {_text(error)}"),
+        shown=_line(f"{kind.__name__}: {_text(error)}".removesuffix(": ")),
         exception=f"{kind.__module__}.{kind.__qualname__}",
         frames=tuple(frames),
     )

@@ -22,12 +22,14 @@ class Attributes(NamedTuple):
     """Owner, mode, extended attributes and flags of a folder.
 
     Attributes:
+        inode: Its device and its number.
         owner: Its user and its group.
         mode: Who may do what.
         extended: Values of its extended attributes.
         flags: Those that chattr(1) sets; empty if its file system has none.
     """
 
+    inode: tuple[int, int]
     owner: tuple[int, int]
     mode: int
     extended: Mapping[str, bytes]
@@ -38,10 +40,19 @@ class Attributes(NamedTuple):
         """Return what a folder has."""
         status = os.lstat(path)
         return cls(
+            (status.st_dev, status.st_ino),
             (status.st_uid, status.st_gid),
             stat.S_IMODE(status.st_mode),
             _extended(path),
             _flags(path),
+        )
+
+    def are_those_of(self, status: os.stat_result) -> bool:
+        """Say whether it is the same folder, and its owner and its mode are these."""
+        return (
+            (status.st_dev, status.st_ino) == self.inode
+            and stat.S_IMODE(status.st_mode) == self.mode
+            and (status.st_uid, status.st_gid) == self.owner
         )
 
     def restore(self, path: str) -> None:

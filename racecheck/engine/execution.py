@@ -433,3 +433,6 @@ class Execution:
                 actor.kill()
                 self._control.wait_for_end(actor)
             actor.release()
+        self._machine.sandbox.marked |= bool(self.notes.uncontrolled) or any(
+            step.kind is Kind.SETXATTR for step in self.steps
+        )

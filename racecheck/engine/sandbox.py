@@ -51,6 +51,8 @@ class Sandbox:
     Attributes:
         old: What `setup` made older than the start: its times, by the name that is
             shown for it.
+        marked: Whether an actor may have given a folder flags or attributes that only
+            a closer look shows.
     """
 
     def __init__(self, workdir: Path | None = None) -> None:
@@ -84,6 +86,7 @@ class Sandbox:
         self._shown: dict[str, str] = {}
         self._initial: tuple[_Node, ...] = ()
         self.old: dict[str, tuple[int, int]] = {}
+        self.marked = True
         self._staying: dict[str, Attributes] = {}
         self.clear()
 
@@ -166,12 +169,19 @@ class Sandbox:
         """
         root = str(self.root)
         self._empty_parts(root)
+        gone = []
         for path, attributes in self._staying.items():
-            if os.path.isdir(path):
+            try:
+                status = os.lstat(path)
+            except FileNotFoundError:
+                gone.append(path)
+                continue
+            if self.marked or not attributes.are_those_of(status):
                 attributes.restore(path)
+        self.marked = False
         for node in self._initial:
             path = f"{root}/{node.path}"
-            if node.path in _PARTS and os.path.isdir(path):
+            if node.path in _PARTS and path not in gone:
                 continue
             if node.link:
                 os.symlink(node.link, path)

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 import msgspec
 
 from racecheck import errors
-from racecheck.errors import EngineError, RacecheckError
+from racecheck.errors import CannotRunError, EngineError, RacecheckError
 from racecheck.explore.messages import Advanced, Answers, Failed, send, send_modules
 
 if TYPE_CHECKING:
@@ -231,7 +231,13 @@ class Pool:
                     return worker
                 worker.close()
                 break
-        return Worker(cpu, start)
+        try:
+            return Worker(cpu, start)
+        except OSError as error:
+            what = f" {error.filename}" if error.filename else ""
+            raise CannotRunError(
+                f"cannot start a worker{what}: {error.strerror}"
+            ) from error
 
     @staticmethod
     def _receive(

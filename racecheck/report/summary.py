@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from racecheck.model import Verdict
+from racecheck.model import Coverage, Verdict
 from racecheck.report.printable import plural, printable
 from racecheck.report.tones import Tone, paint
 
@@ -24,8 +24,10 @@ def summary(result: ScenarioResult, *, color: bool = False) -> str:
     """
     word, tone = _word(result)
     engine = "" if result.engine == "process" else f"{printable(result.engine)}, "
+    # Where there was none, nothing was covered in whatever way it was to be.
+    covered = f"{result.coverage}, " if result.executions else ""
     seen = (
-        f"{engine}{result.coverage}, {plural(result.executions, 'execution')}, "
+        f"{engine}{covered}{plural(result.executions, 'execution')}, "
         f"{result.seconds:.1f} s"
     )
     text = f"{printable(result.name)}: {_verdict(result)}"
@@ -75,12 +77,15 @@ def _verdict(result: ScenarioResult) -> str:
     if result.expected and result.as_expected:
         text += ", as expected"
     missing = [name for name in result.expected if name not in found]
+    surprises = [name for name in found if name not in result.expected]
     if result.verdict in _NO_VERDICT:
         # Why there is no verdict comes first; what is missing for want of it says less.
         missing = []
     if missing and not result.as_expected:
         text += f", but expected {', '.join(missing)}"
-    surprises = [name for name in found if name not in result.expected]
+        if not surprises and result.coverage is not Coverage.COMPLETE:
+            # Not that they hold, only that they were not seen to break.
+            text += f", not found within {result.bounds.get('budget', 'its budget')}"
     if result.expected and surprises and not result.as_expected:
         text += f", not expected {', '.join(surprises)}"
     return printable(f"{text}; {result.reason}" if result.reason else text)

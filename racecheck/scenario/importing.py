@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from racecheck.errors import RacecheckError, ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 
@@ -30,7 +33,8 @@ def import_file(file: Path) -> ModuleType:
     # Finders remember the listing of a folder, and this one may be younger.
     importlib.invalidate_caches()
     try:
-        module = importlib.import_module(name)
+        with _without_exit(file):
+            module = importlib.import_module(name)
     # SystemExit, because a script that ends itself is not to end racecheck.
     except (Exception, SystemExit) as error:
         raise ScenarioError(_describe(error, file)) from error
@@ -42,6 +46,24 @@ def import_file(file: Path) -> ModuleType:
             "rename one, or put an __init__.py beside it"
         )
     return module
+
+
+@contextmanager
+def _without_exit(file: Path) -> Iterator[None]:
+    """Keep a file from ending the process, which would look like success."""
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != own:
+            # What the file has forked ends as it likes.
+            original(status)
+        raise ScenarioError(f"os._exit({status!r}) while {short(file)} is imported")
+
+    own, original = os.getpid(), os._exit
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = original
 
 
 def module_name(file: Path) -> tuple[Path, str]:

@@ -99,8 +99,8 @@ class PlannedFaultsScheduler:
     ) -> Decision | None:
         """Return the wrapped scheduler's choice, with the fault planned for it."""
         decision = self._scheduler.choose(enabled, current)
-        if decision is None:
-            return None
+        if decision is None or not self._plan:
+            return decision
         point = next(point for point in enabled if point.actor == decision.actor)
         before = list(self._counts)
         for entry, planned in enumerate(self._plan):

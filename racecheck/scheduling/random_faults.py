@@ -53,7 +53,11 @@ class RandomFaultsScheduler:
         decision = self._scheduler.choose(enabled, current)
         if decision is None or decision.fault is not None:
             return decision
-        point = next(point for point in enabled if point.actor == decision.actor)
+        for point in enabled:
+            if point.actor == decision.actor:
+                break
+        else:
+            return decision
         if not point.faults or self._random.randrange(_ONE_IN):
             return decision
         fault = self._random.choice(point.faults)

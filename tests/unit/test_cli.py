@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -212,6 +213,8 @@ def test_paths_and_globs_select(explorer: Explorer) -> None:
         ("--workdir nowhere", "does not exist"),
         ("--json .", "is a directory"),
         ("--json no/such.json", "cannot write no/such.json: its folder does not exist"),
+        ("--json /proc/x.json", "cannot write /proc/x.json: "),
+        ("--workdir /proc", "cannot make a folder in '/proc': "),
         ("--sede 1", "No such option"),
         ("nothing", "racecheck: no scenario is called 'nothing'"),
         ("no.py", "racecheck: no.py is no file and no folder"),
@@ -222,7 +225,11 @@ def test_bad_usage_exits_with_2(explorer: Explorer, flags: str, told: str) -> No
 
     assert ended.exit_code == 2
     assert told in ended.stderr
+    # One line, whoever it is that complains.
+    assert ended.stderr.startswith("racecheck: ")
+    assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
+    assert explorer.names == []
 
 
 def test_a_scenario_that_raises_when_imported_exits_with_2(place: Path) -> None:
@@ -231,6 +238,42 @@ def test_a_scenario_that_raises_when_imported_exits_with_2(place: Path) -> None:
 
     assert ended.exit_code == 2
     assert ended.stderr == "racecheck: broken.py:2: ValueError: no\n"
+
+
+@pytest.mark.parametrize("arguments", [["--bogus"], ["nothing"], ["replay"]])
+def test_what_no_command_understands_is_told_in_a_line(arguments: list[str]) -> None:
+    ended = run(*arguments)
+
+    assert ended.exit_code == 2
+    assert ended.stderr.startswith("racecheck: ")
+    assert ended.stderr.count("\n") == 1
+    assert "--help" in ended.stderr
+
+
+@pytest.mark.parametrize("call", ["import os; os._exit(0)", "import sys; sys.exit(0)"])
+def test_a_scenario_file_cannot_end_the_run_as_if_all_were_well(
+    place: Path, call: str
+) -> None:
+    (place / "ending.py").write_text(call)
+    ended = run("run", "ending.py")
+
+    assert ended.exit_code == 2
+    assert ended.stderr.startswith("racecheck: ending.py:1: ")
+
+
+def test_what_a_scenario_file_forks_ends_as_it_likes(place: Path) -> None:
+    (place / "forking.py").write_text(
+        "import os\n"
+        "pid = os.fork()\n"
+        "if not pid:\n"
+        "    os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7\n"
+        "from racecheck import Scenario\n"
+        "only = Scenario('only')\n"
+        "only.writer(print, name='save', count=2)\n"
+    )
+
+    assert run("list", "forking.py").exit_code == 0
 
 
 def test_a_bad_setting_exits_with_2(place: Path) -> None:
@@ -303,6 +346,7 @@ def test_json_holds_every_field_of_the_results(explorer: Explorer) -> None:
         "schema": 1,
         "racecheck": version.version(),
         "seed": 5,
+        "interrupted": False,
         "scenarios": [
             {
                 "name": "two",
@@ -341,6 +385,27 @@ def test_an_interrupt_writes_what_there_is(explorer: Explorer) -> None:
     assert ended.stderr == "racecheck: interrupted\n"
     assert ended.stdout.startswith("ok      two: passed")
     assert [each["name"] for each in read()["scenarios"]] == ["two"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_is_asked_to_end_writes_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+
+    def explore_all(*_: object) -> Iterator[ScenarioResult]:
+        yield made("image/one")
+        os.kill(os.getpid(), number)
+        yield made("two")
+
+    monkeypatch.setattr(api, "explore_all", explore_all)
+    ended = run("run", "--json", "out.json")
+
+    assert ended.exit_code == 128 + number
+    assert ended.stderr == f"racecheck: ended by {number.name}\n"
+    assert read()["interrupted"] is True
+    assert [each["name"] for each in read()["scenarios"]] == ["image/one"]
+    assert signal.getsignal(number) is before
 
 
 def test_an_error_writes_what_there_is(explorer: Explorer) -> None:
@@ -425,7 +490,17 @@ def test_a_reader_that_goes_away_is_no_error_of_ours() -> None:
     done = start("list", stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
 
-    assert (done.returncode, done.stderr) == (3, b"")
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_output_that_cannot_be_written_is_told_in_a_line() -> None:
+    with open("/dev/full", "wb") as full:
+        done = start("list", stdout=full.fileno(), stderr=subprocess.PIPE)
+
+    assert done.returncode == 3
+    assert done.stderr == (
+        b"racecheck: cannot write the results: No space left on device\n"
+    )
 
 
 # --- replay

@@ -41,6 +41,27 @@ CUT = "(cut, 1000 executions, 2.5 s)"
         ),
         (
             {
+                **LOST,
+                "as_expected": False,
+                "coverage": Coverage.CUT,
+                "bounds": {"budget": "1000 executions"},
+            },
+            (
+                "WRONG   head_image/two: passed, but expected no_lost_writes, not found"
+                f" within 1000 executions {CUT}"
+            ),
+        ),
+        (
+            {
+                "verdict": Verdict.UNKNOWN,
+                "reason": "the worker died",
+                "as_expected": False,
+                "executions": 0,
+            },
+            ("UNKNOWN head_image/two: unknown; the worker died (0 executions, 2.5 s)"),
+        ),
+        (
+            {
                 "verdict": Verdict.VIOLATED,
                 "expected": ("no_lost_writes", "progress"),
                 "findings": (finding(), finding("whole_images")),
