@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.model import Ending, Kind, Verdict
 from racecheck.report.calls import OpenFiles, describe_call, mark_fault
+from racecheck.report.circle import circle
 from racecheck.report.printable import cut, plural, printable
 from racecheck.report.tones import Tone, paint
 
@@ -146,12 +147,23 @@ class _Renderer:
         ):
             yield _Line(line, Tone.BROKEN)
 
+    def _circle(self) -> Iterator[_Line]:
+        """Tell who waits for whom, with the lines of code."""
+        for part in circle(self._trace):
+            yield _Line(cut(f"  *** {printable(part.text)}", self._width), Tone.BROKEN)
+            if part.place is not None:
+                place = part.place
+                text = f"{place}: {place.text}" if place.frame is not None else place
+                yield _Line(cut(f"      {printable(str(text))}", self._width))
+
     def _tail(self) -> Iterator[_Line]:
         """Tell what belongs to no step."""
         trace = self._trace
         for violation in trace.violations:
             if violation.step is None:
                 yield from self._broken(violation, " at the end")
+        if trace.verdict is Verdict.DEADLOCKED:
+            yield from self._circle()
         for operation in trace.operations:
             if operation.last is None:
                 yield _Line(

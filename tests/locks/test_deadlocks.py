@@ -12,6 +12,8 @@ import pytest
 from racecheck.api import Options, explore
 from racecheck.invariants import invariant
 from racecheck.model import Verdict
+from racecheck.report import render
+from racecheck.report.circle import circle as circle_of
 from racecheck.scenario import Budget, Scenario
 from racecheck.scheduling import RandomWalkScheduler
 from tests.engine.lab import Seen, run, run_all
@@ -257,3 +259,36 @@ def test_many_who_hold_a_lock_are_all_named() -> None:
     assert seen.trace.reason.endswith(
         "want in flock lock, held by share-1 since step 1 and share-2 since step 3"
     )
+
+
+def test_a_deadlock_is_told_with_the_lines_that_took_and_that_wait() -> None:
+    made = Scenario("deadlocks/lines", expect="deadlock")
+
+    @made.actor
+    def one(box: Path) -> None:
+        first, second = create(box / "a"), create(box / "b")
+        fcntl.flock(first, fcntl.LOCK_EX)
+        fcntl.flock(second, fcntl.LOCK_EX)
+
+    @made.actor
+    def two(box: Path) -> None:
+        other, last = create(box / "b"), create(box / "a")
+        fcntl.flock(other, fcntl.LOCK_EX)
+        fcntl.flock(last, fcntl.LOCK_EX)
+
+    (finding,) = explore(made, Options(budget=Budget(executions=100))).findings
+    parts = [(part.text, part.place) for part in circle_of(finding.trace)]
+
+    # Shrunk, it is always the same two that take what the other wants.
+    told = [(text.split()[0], place.text) for text, place in parts if place]
+    assert sorted(told) == [
+        ("one", "fcntl.flock(first, fcntl.LOCK_EX)"),
+        ("one", "fcntl.flock(second, fcntl.LOCK_EX)"),
+        ("two", "fcntl.flock(last, fcntl.LOCK_EX)"),
+        ("two", "fcntl.flock(other, fcntl.LOCK_EX)"),
+    ]
+    assert [text.split()[1] for text, _ in parts] == ["waits", "waits", "took", "took"]
+    text = render(finding.trace)
+    for _, place in parts:
+        assert place is not None
+        assert f"{place}: {place.text}" in text
