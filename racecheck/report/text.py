@@ -152,9 +152,9 @@ class _Renderer:
         for part in circle(self._trace):
             yield _Line(cut(f"  *** {printable(part.text)}", self._width), Tone.BROKEN)
             if part.place is not None:
-                place = part.place
-                text = f"{place}: {place.text}" if place.frame is not None else place
-                yield _Line(cut(f"      {printable(str(text))}", self._width))
+                # The name of the function may be long, and the line says more.
+                text = f"{part.place.where} {part.place.text}".strip()
+                yield _Line(cut(f"      {printable(text)}", self._width))
 
     def _tail(self) -> Iterator[_Line]:
         """Tell what belongs to no step."""

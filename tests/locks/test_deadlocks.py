@@ -291,4 +291,4 @@ def test_a_deadlock_is_told_with_the_lines_that_took_and_that_wait() -> None:
     text = render(finding.trace)
     for _, place in parts:
         assert place is not None
-        assert f"{place}: {place.text}" in text
+        assert f"{place.where} {place.text}" in text
