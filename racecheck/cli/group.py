@@ -11,6 +11,7 @@ import click
 
 from racecheck.api.version import version
 from racecheck.cli import exit_codes
+from racecheck.cli.doctor import doctor_command
 from racecheck.cli.ending import (
     AskedToEndError,
     cannot_write,
@@ -111,4 +112,5 @@ def main() -> None:
 main.add_command(run_command)
 main.add_command(replay_command)
 main.add_command(list_command)
+main.add_command(doctor_command)
 main.add_command(report_command)

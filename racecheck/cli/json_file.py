@@ -54,8 +54,17 @@ def write_results(
         RacecheckError: The file cannot be written.
     """
     made = document(seed, results, interrupted=interrupted)
+    replace_file(file, json.dumps(made, indent=2) + "\n")
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Write a text so that readers see the old file or all of the new one.
+
+    Raises:
+        RacecheckError: The file cannot be written.
+    """
     try:
-        _replace(file, json.dumps(made, indent=2) + "\n")
+        _replace(file, text)
     except OSError as error:
         raise RacecheckError(f"cannot write {file}: {error.strerror}") from error
 

@@ -55,9 +55,12 @@ _CHANGING: Final = frozenset(
         Kind.SETXATTR,
     }
 )
-_DEVICES: Final = frozenset(
+DEVICES: Final = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "full", "tty", "random", "urandom")
 )
+"""Devices that actors may write to."""
+SEMAPHORES: Final = "/dev/shm"  # noqa: S108  where the C library has them
+"""Folder of named semaphores, which the C library keeps as files: sem_overview(7)."""
 
 # Path arguments, each with the descriptor that it is relative to.
 _PATHS: Final = (("path", "dirfd"), ("oldpath", "olddirfd"), ("newpath", "newdirfd"))
@@ -239,10 +242,9 @@ def _would_change(call: Call, argument: str) -> bool:
 
 def _is_allowed(kind: Kind, path: str) -> bool:
     """Say whether a path outside the sandbox may be written to all the same."""
-    if path in _DEVICES:
+    if path in DEVICES:
         return kind is Kind.OPEN
-    # Named semaphores, which the C library keeps as files; see sem_overview(7).
-    return path.startswith("/dev/shm/sem.")  # noqa: S108  where the C library has them
+    return path.startswith(f"{SEMAPHORES}/sem.")
 
 
 def _base(process: int, dirfd: int) -> str:

@@ -8,6 +8,7 @@ the worker once and stays as it is, for the case that a template has to be made 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -15,7 +16,9 @@ import struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from racecheck.engine import actor as inside
+from racecheck.engine.pending import DEVICES, SEMAPHORES
 from racecheck.errors import EngineError
+from racecheck.kernel import landlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +115,14 @@ def _serve(serving: _Serving, ask: int, answer: int, wait: int) -> NoReturn:
     _leave_orphans_to_me(libc)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    # The tracer refuses what it sees; this is for what it might not. All templates have
+    # to be under one restriction, or their actors could not signal each other.
+    with contextlib.suppress(OSError):
+        landlock.confine(
+            [str(serving.sandbox.root)],
+            files=[*DEVICES, *(f"/dev/fd/{each.output}" for each in serving.streams)],
+            shared=[SEMAPHORES],
+        )
     while True:
         data = os.read(ask, _NUMBER.size)
         if len(data) < _NUMBER.size:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import json
 import os
 import resource
-import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -17,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from racecheck.kernel.numbers import numbers
-from racecheck.kernel.registers import registers
+from tests.engine.circumstances import (
+    NOBODY,
+    become_nobody,
+    python_of_nobody,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,11 +29,6 @@ HARNESS = Path(__file__).with_name("harness.py")
 ROOT = Path(__file__).parents[2]
 HEAD_IMAGE = ROOT / "scenarios" / "head_image" / "scenario.py"
 RACE = "head_image/two_cold_serves/shared"
-NOBODY = 65534
-
-# BPF: load a word, jump if equal, return; see seccomp(2).
-_LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 
 
 def explore(
@@ -104,37 +99,6 @@ def test_the_race_is_found_on_one_processor(tmp_path: Path) -> None:
 # --- another user ---------------------------------------------------------------------
 
 
-def python_of_nobody() -> tuple[str, str] | None:
-    """Return an interpreter that any user can run, and the path that it needs."""
-    packages = [
-        str(Path(spec.origin).parents[1])
-        for name in ("dill", "msgspec", "zstandard")
-        if (spec := importlib.util.find_spec(name)) and spec.origin
-    ]
-    path = os.pathsep.join(dict.fromkeys([str(ROOT), *packages]))
-    code = "import racecheck.api, msgspec, zstandard, dill"
-    here = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    for python in (sys.executable, shutil.which(here, path="/usr/bin:/usr/local/bin")):
-        if python is None:
-            continue
-        try:
-            done = subprocess.run(
-                [python, "-c", code],
-                env={"PYTHONPATH": path},
-                cwd="/",
-                user=NOBODY,
-                group=NOBODY,
-                extra_groups=[],
-                capture_output=True,
-                check=False,
-            )
-        except PermissionError:
-            continue
-        if done.returncode == 0:
-            return python, path
-    return None
-
-
 @pytest.fixture(scope="module")
 def nobody() -> tuple[str, str]:
     """An interpreter for a user without any rights, and its path."""
@@ -152,13 +116,6 @@ def of_nobody() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         os.chown(name, NOBODY, NOBODY)
         yield Path(name)
-
-
-def become_nobody() -> None:
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
-    assert os.getresuid() == (NOBODY,) * 3
 
 
 @pytest.mark.root
@@ -224,26 +181,6 @@ def test_what_an_actor_has_locked_away_is_made_again_and_removed(
 
 
 # --- where it cannot run --------------------------------------------------------------
-
-
-def refuse(*calls: str) -> Callable[[], None]:
-    """Return what makes calls fail with EPERM from then on, as a container may do."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    lines = [(_LOAD, 0, 0, 4), (_JUMP_EQUAL, 1, 0, registers().audit_arch)]
-    lines += [(_RETURN, 0, 0, _ALLOW), (_LOAD, 0, 0, 0)]
-    for call in calls:
-        lines += [(_JUMP_EQUAL, 0, 1, numbers()[call]), (_RETURN, 0, 0, _ERRNO | 1)]
-    lines.append((_RETURN, 0, 0, _ALLOW))
-    code = b"".join(struct.pack("=HBBI", *line) for line in lines)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    header = struct.pack("@HP", len(lines), ctypes.addressof(buffer))
-
-    def install() -> None:
-        assert len(buffer) == len(code)
-        assert libc.prctl(38, 1, 0, 0, 0) == 0
-        assert libc.prctl(22, 2, header, 0, 0) == 0
-
-    return install
 
 
 def test_a_kernel_that_refuses_ptrace_is_told_in_one_line(tmp_path: Path) -> None:
