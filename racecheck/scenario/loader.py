@@ -95,9 +95,10 @@ def _refuse_twice(first: Loaded, second: Loaded) -> None:
 def _files(paths: Iterable[Path]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for path in paths:
-        if path.is_dir():
+        # `Path` would raise if a name is too long for a file.
+        if os.path.isdir(path):  # noqa: PTH112  as said above
             found.update(dict.fromkeys(_in_folder(path.resolve())))
-        elif path.is_file():
+        elif os.path.isfile(path):  # noqa: PTH113  as said above
             found[path.resolve()] = None
         else:
             raise ScenarioError(f"{path} is no file and no folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -44,7 +45,8 @@ def split(arguments: Sequence[str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     paths: list[Path] = []
     globs: list[str] = []
     for argument in arguments:
-        if argument and Path(argument).exists():
+        # `Path` would raise if the name is too long for a file.
+        if os.path.exists(argument):  # noqa: PTH110  as said above
             paths.append(Path(argument))
         elif argument.endswith((".py", "/")) or argument.startswith((".", "/", "~")):
             raise UsageError(f"{argument} is no file and no folder")
