@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from racecheck.api.carrying import pickled
@@ -11,9 +12,9 @@ from racecheck.api.workers import shared_pool
 from racecheck.errors import CannotRunError, EngineError, RacecheckError, ScenarioError
 from racecheck.explore.client import Pool
 from racecheck.explore.messages import Explored, Replayed, Task
-from racecheck.explore.options import Options, ReplayResult
+from racecheck.explore.options import ENGINES, Options, ReplayResult
 from racecheck.model import Coverage, ScenarioResult, Verdict
-from racecheck.storage import check_shape, decode
+from racecheck.storage import Token, check_shape, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +100,7 @@ def replay(
         raise ScenarioError(
             f"the token is of scenario {read.scenario!r}, which is not among these"
         )
-    check_shape(read, loaded.name, loaded.scenario.shape())
+    options = replace(options, engine=_engine_of(read, loaded.scenario))
     return _replayed(_task(loaded.scenario, str(loaded.file), options, token=token))
 
 
@@ -113,10 +114,23 @@ def replay_one(
         RacecheckError: It cannot be run.
     """
     options = options or Options()
-    check_shape(decode(token), scenario.name, scenario.shape())
+    options = replace(options, engine=_engine_of(decode(token), scenario))
     scenario.check()
     carried = pickled(scenario)
     return _replayed(_task(scenario, "", options, pickled=carried, token=token))
+
+
+def _engine_of(token: Token, scenario: Scenario) -> str:
+    """Return the engine whose execution a token is, as its shape tells.
+
+    Raises:
+        TokenError: It is of no engine's.
+    """
+    for engine in (scenario.engine, *ENGINES):
+        if engine != "stress" and token.shape == scenario.shape(engine):
+            return engine
+    check_shape(token, scenario.name, scenario.shape())
+    return scenario.engine
 
 
 def _replayed(task: Task) -> ReplayResult:

@@ -9,7 +9,6 @@ from racecheck.model import Fault, FaultKind, Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from racecheck.engine.task import Task
     from racecheck.model import FaultBound, SchedulingPoint
 
 _NO_CALLS: Final = frozenset(
@@ -25,12 +24,20 @@ class AllowedFaults:
         self._bounds = tuple(bounds)
         self._left = [bound.most for bound in self._bounds]
 
-    def at(self, task: Task, point: SchedulingPoint) -> tuple[Fault, ...]:
-        """Return the faults that a task may meet at the point it stands at."""
+    def at(
+        self, actor: str, point: SchedulingPoint, *, has_written: bool
+    ) -> tuple[Fault, ...]:
+        """Return the faults that an actor may meet at the point it stands at.
+
+        Args:
+            actor: Its name.
+            point: Where it stands.
+            has_written: Whether its last step changed something.
+        """
         found: list[Fault] = []
         for left, bound in zip(self._left, self._bounds, strict=True):
-            if left and bound.actor in ("", task.actor.name):
-                found += _instances(bound, task, point)
+            if left and bound.actor in ("", actor):
+                found += _instances(bound, point, has_written=has_written)
         return tuple(found)
 
     def use(self, fault: Fault, actor: str) -> None:
@@ -43,10 +50,12 @@ class AllowedFaults:
                 return
 
 
-def _instances(bound: FaultBound, task: Task, point: SchedulingPoint) -> list[Fault]:
+def _instances(
+    bound: FaultBound, point: SchedulingPoint, *, has_written: bool
+) -> list[Fault]:
     kind = bound.fault.kind
     if kind is FaultKind.CRASH:
-        found = [bound.fault] if task.actor.has_written else []
+        found = [bound.fault] if has_written else []
         if point.kind is Kind.WRITE and point.size > 1:
             found.append(Fault(FaultKind.TEAR, length=point.size // 2))
         return found

@@ -293,7 +293,12 @@ class Execution:
         if not self._bounds:
             return [point for _, point in found]
         return [
-            msgspec.structs.replace(point, faults=self._allowed.at(task, point))
+            msgspec.structs.replace(
+                point,
+                faults=self._allowed.at(
+                    task.actor.name, point, has_written=task.actor.has_written
+                ),
+            )
             for task, point in found
         ]
 

@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     from racecheck.model import Scheduler
     from racecheck.scenario import Budget
 
-ASSUMPTIONS: Final = (
-    "each system call is atomic",
-    "a crash is the end of a process, not a loss of power",
-    "a folder's listing is sorted by name",
-)
-"""What every answer of the process engine takes for granted."""
-
 ASSUMED_OF_TASKS: Final = (
     "the order of one actor's tasks among themselves was sampled, not gone through"
 )
@@ -282,6 +275,8 @@ def _result(
         "max_cpu_s": scenario.max_cpu_s,
         "planned_faults": len(scenario.faults),
     }
+    if runner.platform:
+        bounds["platform"] = runner.platform
     for bound in scenario.fault_bounds:
         bounds[f"most {bound.fault}"] = bound.most
     coverage = Coverage.SAMPLED
@@ -298,14 +293,14 @@ def _result(
             coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
-        engine="process",
+        engine=runner.engine,
         verdict=verdict,
         reason=reason,
         expected=expected,
         as_expected=as_expected,
         coverage=coverage,
         assumptions=(
-            *ASSUMPTIONS,
+            *runner.assumptions,
             *((of_tasks,) if tally.tasks else ()),
             *((ASSUMED_OF_WAITS,) if tally.waits or tally.spun else ()),
             *((ASSUMED_OF_SPINS,) if tally.spun else ()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from racecheck.engine import Execution
 from racecheck.explore.setting_up import set_up
@@ -23,10 +23,22 @@ class _Judged:
     reason: str
 
 
+ASSUMPTIONS: Final = (
+    "each system call is atomic",
+    "a crash is the end of a process, not a loss of power",
+    "a folder's listing is sorted by name",
+)
+"""What every answer of the process engine takes for granted."""
+
+
 class Runner:
     """Runs a scenario on a machine, as often as asked; bound to one worker process.
 
     Attributes:
+        engine: Name of the engine.
+        platform: What machine is simulated, if one is.
+        assumptions: What every answer takes for granted.
+        workdir: Where its box lies.
         spun: Whether an actor was held up in any execution because it looked in vain.
     """
 
@@ -37,8 +49,12 @@ class Runner:
             ScenarioError: Its setup raises, or its functions ask for what is not there.
         """
         self.scenario = scenario
-        self.shape = scenario.shape()
+        self.engine = "process"
+        self.platform = ""
+        self.assumptions: tuple[str, ...] = ASSUMPTIONS
+        self.shape = scenario.shape(self.engine)
         self.spun = False
+        self.workdir = machine.sandbox.folder.parent
         self._machine = machine
         machine.move_in()
         self.programs = set_up(scenario, machine.sandbox)

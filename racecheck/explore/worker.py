@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from racecheck.engine import Machine
-from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.errors import EngineError, RacecheckError, ScenarioError
 from racecheck.explore.curve import with_curves
 from racecheck.explore.explorer import explore
 from racecheck.explore.messages import (
@@ -38,6 +38,7 @@ from racecheck.scheduling import RecordedScheduler
 from racecheck.storage import check_shape, decode, steps_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from racecheck.model import Progress
@@ -144,6 +145,11 @@ def _serve(task: Task, answer: object) -> None:
     def on_progress(progress: Progress) -> None:
         answer(Advanced(progress))
 
+    if scenario.engine == "simulated" != task.engine:
+        raise EngineError(
+            f"{scenario.name} is about a simulated {scenario.simulation.platform}, "
+            f"which the {task.engine} engine is not"
+        )
     if task.engine == "stress":
         # What an engine needs is loaded with it: actors are forks of this process.
         from racecheck.explore.stress import explore_under_stress  # noqa: PLC0415
@@ -158,13 +164,14 @@ def _serve(task: Task, answer: object) -> None:
         )
         answer(Explored(found))
         return
-    with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
-        runner = Runner(machine, scenario)
+    with _runner(task, scenario, workdir) as runner:
         result: Answer
         if task.token:
             result = replay(runner, task.token)
         else:
-            with Team(runner, task.helpers, machine.sandbox.folder.parent) as team:
+            # A simulated machine is no more than one process.
+            helpers = 0 if task.engine == "simulated" else task.helpers
+            with Team(runner, helpers, runner.workdir) as team:
                 found = explore(
                     runner,
                     seed=task.seed,
@@ -180,6 +187,21 @@ def _serve(task: Task, answer: object) -> None:
             result = Explored(found)
     # Only once nothing is left of it: the caller may look, or give the next task.
     answer(result)
+
+
+@contextlib.contextmanager
+def _runner(task: Task, scenario: Scenario, workdir: Path | None) -> Iterator[Runner]:
+    """Give what runs the executions of a task, on the machine that it is about."""
+    if task.engine == "simulated":
+        # As above.
+        from racecheck.explore.simulated import SimulatedRunner  # noqa: PLC0415
+        from racecheck.simulated import Stage  # noqa: PLC0415
+
+        with Stage(scenario.simulation) as stage:
+            yield SimulatedRunner(stage, scenario)
+        return
+    with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
+        yield Runner(machine, scenario)
 
 
 def replay(runner: Runner, text: str) -> Replayed:

@@ -27,6 +27,7 @@ from racecheck.model.schedule import (
     lane_of,
 )
 from racecheck.model.scheduler import Scheduler
+from racecheck.model.simulation import Simulation
 from racecheck.model.step import Buffer, Step, Value, legible, show, show_result
 from racecheck.model.trace import ActorInfo, Trace
 from racecheck.model.verdict import Coverage, Verdict, Violation
@@ -68,6 +69,7 @@ __all__ = [
     "Scheduler",
     "SchedulingPoint",
     "Share",
+    "Simulation",
     "Step",
     "Trace",
     "Value",

@@ -24,6 +24,8 @@ def summary(result: ScenarioResult, *, color: bool = False) -> str:
     """
     word, tone = _word(result)
     engine = "" if result.engine == "process" else f"{printable(result.engine)}, "
+    if "platform" in result.bounds:
+        engine = f"{printable(result.engine)} {result.bounds['platform']}, "
     # Where there was none, nothing was covered in whatever way it was to be.
     covered = f"{result.coverage}, " if result.executions else ""
     seen = (

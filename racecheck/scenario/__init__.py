@@ -18,6 +18,7 @@ from racecheck.scenario.operations import Planned, operation
 from racecheck.scenario.roles import actor, evictor, reader, writer
 from racecheck.scenario.scenario import Scenario
 from racecheck.scenario.selection import select, split
+from racecheck.scenario.simulating import simulated
 from racecheck.scenario.workload import Workload
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "select",
     "short_write",
     "short_writes",
+    "simulated",
     "split",
     "stall",
     "stalls",

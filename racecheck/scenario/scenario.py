@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from racecheck.errors import ScenarioError
-from racecheck.model import FaultBound, PlannedFault
+from racecheck.model import FaultBound, PlannedFault, Simulation
 from racecheck.scenario import arguments, checks
 from racecheck.scenario.actors import Actor, Declaration, check_names, expand
 from racecheck.scenario.budget import Budget
+from racecheck.scenario.operations import Script
 from racecheck.scenario.programs import check_programs, make_programs, state_arguments
 from racecheck.scenario.roles import RoleDecorator
 from racecheck.scenario.shape import digest
@@ -56,6 +57,7 @@ class Scenario:
         max_cpu_s: CPU time of an actor between two steps at which it is stuck.
         budget: How long an exploration of it may go on, if it says so itself.
         engine: Name of the engine that runs it unless another is asked for.
+        simulation: The machine on which the simulated engine runs it.
         parameters: The variant's values, by parameter.
         ids: What those values are called, by parameter.
     """
@@ -73,7 +75,7 @@ class Scenario:
         expect: Expected = frozenset(),
         tags: str | Iterable[str] = (),
         budget: Budget | int | str | None = None,
-        engine: str = "process",
+        engine: str | Simulation = "process",
     ) -> None:
         if not arguments.matches(_NAME, name):
             raise ScenarioError(
@@ -85,7 +87,12 @@ class Scenario:
         self.same_pid = same_pid
         self.max_steps = max_steps
         self.max_cpu_s = max_cpu_s
-        self.engine = engine
+        self.simulation = Simulation()
+        self.engine = ""
+        if isinstance(engine, Simulation):
+            self.engine, self.simulation = "simulated", engine
+        else:
+            self.engine = engine
         with checks.about(name):
             self.invariants = checks.invariants_of(invariants)
             given = checks.faults_of(faults)
@@ -93,7 +100,7 @@ class Scenario:
             self.faults = tuple(f for f in given if isinstance(f, PlannedFault))
             self.fault_bounds = tuple(f for f in given if isinstance(f, FaultBound))
             checks.check_expect(self.expect, self.invariants)
-            checks.check_engine(engine)
+            checks.check_engine(self.engine)
             checks.check_limit("max_steps", max_steps)
             checks.check_limit("max_cpu_s", max_cpu_s)
             self.budget = None if budget is None else Budget.from_value(budget)
@@ -239,13 +246,31 @@ class Scenario:
                 provided.update(state_arguments(state, provided))
             return make_programs(self.actors, provided)
 
-    def shape(self) -> str:
+    def functions(self) -> list[Callable[..., object]]:
+        """Return the functions that it is made of: setup, actors' and parameters."""
+        found = [] if self._setup is None else [self._setup]
+        for declaration in self._declarations:
+            subject = declaration.subject
+            if isinstance(subject, Script):
+                found += [each.function for each in subject.operations]
+            elif callable(subject):
+                found.append(subject)
+        return [*found, *filter(callable, self.parameters.values())]
+
+    def shape(self, engine: str = "") -> str:
         """Return a digest of name, actors, operations and parameters.
 
         Tokens are bound to it. It does not depend on the source of functions, nor on
         where anything lies.
+
+        Args:
+            engine: Name of the engine; empty stands for its own. What is simulated has
+                other calls, so that its tokens are no others'.
         """
-        return digest(self.name, self.actors, self.ids)
+        machine = ""
+        if (engine or self.engine) == "simulated":
+            machine = self.simulation.mark()
+        return digest(self.name, self.actors, self.ids, machine)
 
     def _variant(self, variant: Variant) -> Scenario:
         scenario = copy.copy(self)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _NBYTES = 8
 
 
-def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
+def digest(
+    name: str, actors: Iterable[Actor], ids: Mapping[str, str], machine: str = ""
+) -> str:
     """Return a digest of a scenario's name, actors, operations and parameters.
 
     The source of functions is no part of it, so that a token can show that a fix
@@ -44,6 +46,8 @@ def digest(name: str, actors: Iterable[Actor], ids: Mapping[str, str]) -> str:
             for actor in actors
         ],
         sorted(ids.items()),
+        # Only where one is simulated.
+        *filter(None, [machine]),
     ]
     text = json.dumps(shape, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=_NBYTES).hexdigest()
