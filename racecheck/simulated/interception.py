@@ -115,6 +115,8 @@ def intercept() -> None:
     }
     for name, value in others.items():
         setattr(module, name, value)
+    for name in ("name", "sep", "altsep", "linesep", "pathsep", "devnull"):
+        setattr(module, name, _constant(name))
     listed = [*module.dir(), "ftruncate", "getpid", "truncate", "urandom"]
     # These are replaced also where a module has imported them by name.
     module.dir = staticmethod(lambda: listed)  # type: ignore[method-assign]  # see above
@@ -128,6 +130,19 @@ def intercept() -> None:
         # Those of Python make the calls that they make everywhere.
         if name in vars(fake_pathlib.FakePath):
             delattr(fake_pathlib.FakePath, name)
+
+
+def _constant(name: str) -> property:
+    """Return what a machine calls something, or the real one for who acts for nobody."""
+
+    def ask(self: Any) -> Any:
+        if acting() is None:
+            return getattr(os, name)
+        if name == "name":
+            return "nt" if self.filesystem.is_windows_fs else "posix"
+        return getattr(self.path, name)
+
+    return property(ask)
 
 
 def _ask_who_acts(module: type, real: Any) -> None:

@@ -85,7 +85,6 @@ class Stage:
         with self.looking():
             fs.os = _SYSTEMS[simulation.platform]
             self.system: Any = self._patcher.fake_modules["os"]
-            self.system.name = "nt" if simulation.platform == "windows" else "posix"
             fs.system = self.system
             fs.umask = _UMASK
             self.separator: str = fs.path_separator
@@ -99,7 +98,8 @@ class Stage:
         os.environ.update(self.environment())
         # It looks for a folder under a lock, which actors would share.
         tempfile.tempdir = self.join(self._root, "tmp")
-        self.box: Any = self._patcher.fake_modules["pathlib"].Path(self.box_path)
+        with self.looking():
+            self.box: Any = self._patcher.fake_modules["pathlib"].Path(self.box_path)
 
     def __enter__(self) -> Self:
         return self
