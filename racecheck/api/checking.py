@@ -10,8 +10,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from racecheck import suite
 from racecheck.api.race import RaceFoundError
+from racecheck.api.races import races_of
 from racecheck.errors import ExpectedRaceError, NoVerdictError, TokenError
 from racecheck.explore.traces import broken
 from racecheck.model import Coverage, Finding, ScenarioResult, Verdict, context_switches
@@ -20,6 +23,7 @@ from racecheck.storage import Failures, Token, check_shape, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from racecheck.api.exploring import ReplayResult
     from racecheck.scenario import Scenario
@@ -40,6 +44,7 @@ class Check:
         require: `complete` to accept nothing less as a pass.
         token: An execution to replay instead of exploring.
         about: What is checked, as it is written, where nobody has written it.
+        workdir: Where the boxes are, or None for the default.
         observe: Told of the result of an exploration.
     """
 
@@ -50,6 +55,7 @@ class Check:
     token: str = ""
     observe: Callable[[ScenarioResult], object] | None = None
     about: str = ""
+    workdir: Path | None = None
 
     def run(self) -> ScenarioResult:
         """Replay what is asked for or failed before, or explore; return the result.
@@ -69,6 +75,7 @@ class Check:
                 result=result,
                 command=self._command(around),
                 about=self.about,
+                pages=self._report(findings, result, around),
             )
         assert result is not None  # noqa: S101  there is one where nothing was found
         return result
@@ -168,6 +175,22 @@ class Check:
             raise NoVerdictError(
                 f"{name}: passed, but {self.require} was required and it is only {seen}"
             )
+
+    def _report(
+        self,
+        findings: Sequence[Finding],
+        result: ScenarioResult | None,
+        around: Suite | None,
+    ) -> Sequence[Path]:
+        """Write what was found to a folder, if that was asked for; return the pages."""
+        if around is None or around.reports is None:
+            return ()
+        # Imported here so that other runs do not pay for the template engine.
+        from racecheck.report.folder import write_races  # noqa: PLC0415
+
+        told = result or self._nothing("one execution was replayed")
+        told = msgspec.structs.replace(told, findings=tuple(findings))
+        return write_races(around.reports, races_of(told, self.workdir))
 
     def _command(self, around: Suite | None) -> Callable[[str], str]:
         if around is not None and around.replay_with is not None:

@@ -130,6 +130,7 @@ def check(
         token=token,
         observe=observe,
         about=about,
+        workdir=options.workdir,
     ).run()
 
 

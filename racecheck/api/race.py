@@ -10,6 +10,7 @@ from racecheck.report.printable import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from racecheck.model import Finding, ScenarioResult, Trace
 
@@ -24,6 +25,8 @@ class RaceFoundError(RacecheckError, AssertionError):
         trace: The simplest execution.
         token: What replays it.
         command: The line that replays it.
+        about: What was checked, where nobody has written it.
+        pages: Reports that were written of it.
     """
 
     exit_code: ClassVar[int] = 1
@@ -35,6 +38,7 @@ class RaceFoundError(RacecheckError, AssertionError):
         result: ScenarioResult | None = None,
         command: Callable[[str], str] = str,
         about: str = "",
+        pages: Sequence[Path] = (),
     ) -> None:
         """Make it of what was found.
 
@@ -43,6 +47,7 @@ class RaceFoundError(RacecheckError, AssertionError):
             result: All that the exploration says.
             command: Returns the line that replays a token.
             about: What was checked, where nobody has written it.
+            pages: Reports that were written of it.
         """
         # Few switches first, as each is something to keep in mind.
         self.findings = tuple(
@@ -51,6 +56,7 @@ class RaceFoundError(RacecheckError, AssertionError):
         self.result = result
         self.command = command(self.token)
         self.about = about
+        self.pages = tuple(pages)
         super().__init__(findings, result)
 
     @property
@@ -74,4 +80,5 @@ class RaceFoundError(RacecheckError, AssertionError):
         lines += ["", render(self.trace), ""]
         lines += [finding_line(each) for each in self.findings]
         lines += ["", f"to replay it: {self.command}"]
+        lines += [f"report: {page}" for page in self.pages]
         return "\n".join(lines)

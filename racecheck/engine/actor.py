@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
+from racecheck.engine import measuring
 from racecheck.model import Ending, Frame, Program, legible
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ An actor that is to be reused waits in this call where it would end otherwise.
 BEGIN: Final = MARKER + 2
 """Another: writing to it gives an actor its first orders; see `orders`."""
 
-MESSAGES: Final = frozenset({MARKER, IDLE, BEGIN})
+COVERED: Final = MARKER + 3
+"""Another: writing to it tells which lines were run, where that is measured."""
+
+MESSAGES: Final = frozenset({MARKER, IDLE, BEGIN, COVERED})
 """All of them."""
 
 _LARGEST_VALUE: Final = 1 << 20
@@ -165,6 +169,7 @@ def run(program: Program) -> NoReturn:
                 _operate(program, program.function)
             wait_for_others()
             flush()
+            _tell_coverage()
             if not reused:
                 break
             reseed(program, os.write(IDLE, b""))
@@ -172,8 +177,14 @@ def run(program: Program) -> NoReturn:
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
             flush()
+            _tell_coverage()
         os._exit(1)
     os._exit(0)
+
+
+def _tell_coverage() -> None:
+    if covered := measuring.tell():
+        os.write(COVERED, covered)
 
 
 def wait_for_others() -> None:

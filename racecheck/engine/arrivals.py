@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from racecheck.engine import actor as inside
+from racecheck.engine import measuring
 from racecheck.engine.pending import Meanings
 from racecheck.engine.transfers import FileWait, Writing, can_transfer, segments_of
 from racecheck.engine.tries import TIMED, Ids, Try
@@ -148,6 +149,10 @@ class Arrivals:
         message = raw[0] & 0xFFFFFFFF
         if message == inside.BEGIN:
             self._registers.skip(task.tid, task.actor.begin())
+            return False
+        if message == inside.COVERED:
+            measuring.take(task.process.memory.read(raw[1], raw[2]))
+            self._registers.skip(task.tid, raw[2])
             return False
         if message == inside.IDLE:
             task.idle = True

@@ -19,7 +19,7 @@ import msgspec
 
 from racecheck import errors
 from racecheck.errors import CannotRunError, EngineError, RacecheckError
-from racecheck.explore.messages import Advanced, Answers, Failed, send, send_modules
+from racecheck.explore.messages import Advanced, Answers, Failed, send, send_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,11 +39,13 @@ class Start(NamedTuple):
         path: Where it imports from.
         folder: Its working folder.
         modules: What it imports before its first task.
+        coverage: How this process is measured, or empty if it is not.
     """
 
     path: tuple[str, ...]
     folder: str
     modules: tuple[str, ...]
+    coverage: str
 
     @classmethod
     def of(cls, task: Task) -> Start:
@@ -54,7 +56,7 @@ class Start(NamedTuple):
             folder = ""
         # It takes longer to import than most explorations do.
         modules = ("dill",) if task.pickled else ()
-        return cls(tuple(_import_path()), folder, modules)
+        return cls(tuple(_import_path()), folder, modules, _coverage())
 
 
 class Worker:
@@ -94,7 +96,7 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):
             path = "\0".join(start.path).encode()
             ours.sendall(len(path).to_bytes(4, "big") + path)
-            send_modules(ours, start.modules)
+            send_start(ours, start.modules, start.coverage)
 
     @property
     def is_alive(self) -> bool:
@@ -273,6 +275,18 @@ def _compile_package() -> None:
     """
     if not sys.dont_write_bytecode:
         compileall.compile_dir(Path(__file__).parents[1], quiet=2)
+
+
+def _coverage() -> str:
+    """Return how this process is measured, if it is and its children are to be.
+
+    It is what `patch = subprocess` of coverage leaves in the environment, in the form
+    in which a measurement is begun with it.
+    """
+    if config := os.environ.get("COVERAGE_PROCESS_CONFIG"):
+        return f":data:{config}"
+    file = os.environ.get("COVERAGE_PROCESS_START")
+    return str(Path(file).absolute()) if file else ""
 
 
 def _import_path() -> list[str]:

@@ -92,7 +92,7 @@ _HEAD = 4
 _encode = msgspec.msgpack.Encoder().encode
 _answers = msgspec.msgpack.Decoder(Answer)
 _tasks = msgspec.msgpack.Decoder(Task)
-_names = msgspec.msgpack.Decoder(tuple[str, ...])
+_starts = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
 
 
 def send(connection: socket.socket, message: Task | Answer) -> None:
@@ -106,17 +106,25 @@ def send(connection: socket.socket, message: Task | Answer) -> None:
     connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
 
 
-def send_modules(connection: socket.socket, names: Sequence[str]) -> None:
-    """Tell a worker what to import before its first task."""
-    data = msgspec.msgpack.encode(names)
+def send_start(
+    connection: socket.socket, modules: Sequence[str], coverage: str
+) -> None:
+    """Tell a worker what to do before its first task.
+
+    Args:
+        connection: Where it listens.
+        modules: Names of what it imports.
+        coverage: How its caller measures coverage, or empty.
+    """
+    data = msgspec.msgpack.encode((modules, coverage))
     connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
 
 
-def receive_modules(connection: socket.socket) -> tuple[str, ...]:
-    """Wait for the names of those modules; none if the caller is gone."""
+def receive_start(connection: socket.socket) -> tuple[tuple[str, ...], str]:
+    """Wait to be told so; nothing is to be done if the caller is gone."""
     head = _exactly(connection, _HEAD)
     data = head and _exactly(connection, int.from_bytes(head, "big"))
-    return _names.decode(data) if data else ()
+    return _starts.decode(data) if data else ((), "")
 
 
 def receive_task(connection: socket.socket) -> Task | None:

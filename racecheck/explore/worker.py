@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from racecheck.engine import Machine
+from racecheck.engine import Machine, measuring
 from racecheck.errors import EngineError, RacecheckError, ScenarioError
 from racecheck.explore.curve import with_curves
 from racecheck.explore.explorer import explore
@@ -27,7 +27,7 @@ from racecheck.explore.messages import (
     Failed,
     Replayed,
     Task,
-    receive_modules,
+    receive_start,
     receive_task,
     send,
 )
@@ -56,13 +56,16 @@ def main(connection: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What `setup` makes would have the modes of the caller's, and a replay others.
     os.umask(0o022)
-    for name in receive_modules(connection):
+    modules, coverage = receive_start(connection)
+    measuring.begin(coverage)
+    for name in modules:
         importlib.import_module(name)
     serving = _Serving()
     signal.signal(signal.SIGTERM, serving.stop)
     while connection.recv(1, socket.MSG_PEEK):
         if serving.fork() == 0:
             _serve_one(connection)
+            measuring.finish()
             return
         serving.wait()
 

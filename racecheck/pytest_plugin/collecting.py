@@ -61,6 +61,7 @@ class ScenarioItem(pytest.Item):
             scenario=loaded.scenario,
             explore=partial(_explore, loaded, options),
             replay=partial(replay, scenarios=[loaded], options=options),
+            workdir=options.workdir,
         )
         result = check.run()
         if check.was_left_out(result):

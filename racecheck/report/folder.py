@@ -40,16 +40,33 @@ def write_folder(
     Raises:
         RacecheckError: It cannot be written.
     """
+    write_races(folder, races, index=INDEX)
+    _write(folder / RESULTS, json.dumps(document, indent=2) + "\n")
+    write_page(folder / INDEX, render_index(document, _pages(folder)))
+    return folder / INDEX
+
+
+def write_races(folder: Path, races: Iterable[Race], *, index: str = "") -> list[Path]:
+    """Write a page and a trace file a race; return the pages.
+
+    Args:
+        folder: Where to; made if it is not there.
+        races: What was found.
+        index: The page that lists them all, if there is one.
+
+    Raises:
+        RacecheckError: It cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RacecheckError(f"cannot make {folder}: {error.strerror}") from error
+    pages = []
     for race in races:
         write_trace(race, folder / f"{name_of(race)}.trace")
-        write_page(folder / f"{name_of(race)}.html", render_race(race, index=INDEX))
-    _write(folder / RESULTS, json.dumps(document, indent=2) + "\n")
-    write_page(folder / INDEX, render_index(document, _pages(folder)))
-    return folder / INDEX
+        pages.append(folder / f"{name_of(race)}.html")
+        write_page(pages[-1], render_race(race, index=index))
+    return pages
 
 
 def render_folder(folder: Path, target: Path) -> list[Path]:

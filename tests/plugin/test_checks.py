@@ -168,3 +168,50 @@ def test_a_run_without_checks_imports_nothing_of_it(project: Project) -> None:
     project.write("scenario.py", "raise SystemExit('nobody asked for it')\n")
     ended = project.pytest()
     assert ended.counts == {"passed": 1}, ended.text
+
+
+def test_what_is_found_is_reported_where_it_is_asked_for(project: Project) -> None:
+    project.write("test_cache.py", RACY)
+    found = project.pytest("--racecheck-report")
+    page = project.folder / "reports" / "test_two_saves.no_unexpected_errors.html"
+    assert f"report: {page}" in found.text
+    assert "answer.tmp" in page.read_text()
+    assert page.with_suffix(".trace").exists()
+    other = project.pytest("--racecheck-report=sub/folder")
+    assert f"report: {project.folder}/sub/folder/{page.name}" in other.text
+
+
+def test_coverage_knows_what_actors_run(project: Project) -> None:
+    pytest.importorskip("coverage")
+    project.write(
+        "pyproject.toml",
+        "[tool.coverage.run]\nbranch = true\nparallel = true\nsource = ['cache']\n"
+        "patch = ['subprocess', '_exit']\n",
+    )
+    project.write(
+        "cache.py",
+        "import os\n"
+        "def save(box, me):\n"
+        "    temp = box / f'answer.{os.getpid()}'\n"
+        "    temp.write_text('42')\n"
+        "    temp.rename(box / 'answer')\n"
+        "    if me.index > 7:\n"
+        "        return 'never'\n"
+        "    return 'saved'\n",
+    )
+    project.write(
+        "test_cache.py",
+        "import cache, racecheck\n"
+        "def test_it():\n"
+        "    result = racecheck.check([cache.save, cache.save])\n"
+        "    assert result.coverage == 'complete'\n",
+    )
+    plugins = ("-m", "pytest", "-p", "racecheck.pytest_plugin")
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ended = project.python("-m", "coverage", "run", *plugins, env=alone)
+    assert ended.counts == {"passed": 1}, ended.text
+    assert project.python("-m", "coverage", "combine", "-q").status == 0
+    report = project.python("-m", "coverage", "report", "--show-missing")
+    # All but the line that none of them comes to.
+    (line,) = (line for line in report.text.splitlines() if "cache.py" in line)
+    assert line.split()[-1] == "7", report.text
