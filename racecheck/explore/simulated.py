@@ -48,7 +48,7 @@ class SimulatedRunner(Runner):
                 f"Python: {', '.join(commands)}"
             )
         self._judge = Judge(scenario.invariants)
-        self._state = KeptState(self.programs)
+        self._state = KeptState(scenario.functions())
 
     def run(
         self,

@@ -133,7 +133,7 @@ def intercept() -> None:
 
 
 def _constant(name: str) -> property:
-    """Return what a machine calls something, or the real one for who acts for nobody."""
+    """Return what a machine calls something; who acts for nobody gets the real name."""
 
     def ask(self: Any) -> Any:
         if acting() is None:

@@ -10,9 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from racecheck.model import Program
+    from collections.abc import Callable, Iterable, Iterator
 
 _LIBRARIES: Final = tuple(
     os.path.realpath(path)
@@ -30,8 +28,8 @@ class KeptState:
     import, but for libraries. Functions, classes and modules are left out.
     """
 
-    def __init__(self, programs: Iterable[Program]) -> None:
-        self._namespaces = list(_namespaces(programs))
+    def __init__(self, functions: Iterable[Callable[..., object]]) -> None:
+        self._namespaces = list(_namespaces(functions))
         self._before = self._look()
 
     def changed(self) -> list[str]:
@@ -54,11 +52,13 @@ class KeptState:
         return found
 
 
-def _namespaces(programs: Iterable[Program]) -> Iterator[tuple[str, dict[str, object]]]:
+def _namespaces(
+    functions: Iterable[Callable[..., object]],
+) -> Iterator[tuple[str, dict[str, object]]]:
     pending = [
-        vars_
-        for program in programs
-        if (vars_ := getattr(program.function, "__globals__", None)) is not None
+        namespace
+        for function in functions
+        if (namespace := getattr(function, "__globals__", None)) is not None
     ]
     seen: set[int] = set()
     while pending:

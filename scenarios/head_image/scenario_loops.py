@@ -46,6 +46,7 @@ def loop(name: str, writers: int, **options: object) -> Scenario:
         ],
         engine="stress",
         budget=3,
+        tags=["B03", "B04"],
         **options,  # type: ignore[arg-type]  # passed on
     )
     scenario.writer(count=writers, repeat=WRITES, succeeds=bool)(serve)

@@ -37,6 +37,7 @@ cold_cache = Scenario(
         temp_files_bounded(f"{OVERLAY}/*.tmp.*"),
     ],
     engine="stress",
+    tags=["B60", "B61"],
     budget=10,
 )
 
