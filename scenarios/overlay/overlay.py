@@ -56,6 +56,11 @@ def link_target(model: Path, overlay: Path, name: str) -> str:
     return os.path.relpath(model / name, overlay)
 
 
+def listing(folder: Path) -> list[str]:
+    """List what is in a folder, by name."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 def build_faulty(model: Path, overlay: Path, overrides: Overrides) -> None:
     """Build an overlay by looking, removing and creating in separate steps.
 
@@ -71,7 +76,7 @@ def build_faulty(model: Path, overlay: Path, overrides: Overrides) -> None:
     if is_finished(overlay, overrides):
         return
     overlay.mkdir(parents=True, exist_ok=True)
-    for name in _listing(model):
+    for name in listing(model):
         link = overlay / name
         if link.exists() or link.is_symlink():
             link.unlink()
@@ -102,7 +107,7 @@ def build_proposed(model: Path, overlay: Path, overrides: Overrides) -> None:
     if is_finished(overlay, overrides):
         return
     overlay.mkdir(parents=True, exist_ok=True)
-    for name in _listing(model):
+    for name in listing(model):
         with _replacing_by_pid(overlay / name) as temp:
             temp.symlink_to(link_target(model, overlay, name))
     with _replacing_by_pid(overlay / CONFIG_NAME) as temp:
@@ -126,7 +131,7 @@ def build_fixed(model: Path, overlay: Path, overrides: Overrides) -> None:
         return
     overlay.mkdir(parents=True, exist_ok=True)
     unique = secrets.token_hex(8)
-    for name in _listing(model):
+    for name in listing(model):
         # A link here, however short its life, would show the unchanged config to jobs
         # that trust the marker of an earlier builder.
         if name != CONFIG_NAME:
@@ -170,7 +175,3 @@ def _replacing(path: Path, unique: str) -> Iterator[Path]:
         with suppress(OSError):
             temp.unlink()
         raise
-
-
-def _listing(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())

@@ -22,7 +22,7 @@ from scenarios.overlay.overlay import (
     build_fixed,
     overlay_path,
 )
-from scenarios.overlay.scenario import MODEL, OVERLAY, merged, whole_config
+from scenarios.overlay.parts import MODEL, OVERLAY, merged, whole_config
 from scenarios.overlay.serving import load_config, missing_weights
 
 JOBS = 32

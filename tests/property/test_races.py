@@ -20,7 +20,7 @@ from scenarios.head_image.scenario import IMAGE, serve
 from scenarios.head_image.writers import write_pid, write_shared
 from scenarios.overlay.model_folder import CONFIG, YARN_OVERRIDES
 from scenarios.overlay.overlay import CONFIG_NAME, build_fixed, build_proposed
-from scenarios.overlay.scenario import OVERLAY, build, model_folder
+from scenarios.overlay.parts import OVERLAY, build, model_folder
 from tests.property.finding import falsified, operations, quick, switches_until
 
 if TYPE_CHECKING:
