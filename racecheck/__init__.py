@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from racecheck.api import check as check
     from racecheck.api import explore as explore
     from racecheck.api import explore_all as explore_all
+    from racecheck.api import regression as regression
     from racecheck.api import replay as replay
     from racecheck.errors import NoVerdictError as NoVerdictError
     from racecheck.errors import RacecheckError as RacecheckError
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 
 _INVARIANTS: Final = "racecheck.invariants"
 _PLACES: Final = {
-    "racecheck.api": "Options RaceFoundError check explore explore_all replay",
+    "racecheck.api": (
+        "Options RaceFoundError check explore explore_all regression replay"
+    ),
     "racecheck.errors": "NoVerdictError RacecheckError",
     "racecheck.scenario": (
         "Declaration Scenario Workload actor command crash crashes errno errnos "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from racecheck.errors import RacecheckError
-from racecheck.report import finding_line, render
+from racecheck.report import WIDTH, explain, finding_line, render
 from racecheck.report.printable import plural
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class RaceFoundError(RacecheckError, AssertionError):
         switches = plural(first.context_switches, "context switch")
         lines = [f"{names} broken in {length} with {switches}"]
         lines += [self.about] if self.about else []
-        lines += ["", render(self.trace), ""]
+        told = explain(first.trace, first.invariant, first.message, width=WIDTH)
+        lines += ["", render(self.trace), "", told, ""]
         lines += [finding_line(each) for each in self.findings]
         lines += ["", f"to replay it: {self.command}"]
         lines += [f"report: {page}" for page in self.pages]

@@ -19,6 +19,7 @@ from racecheck.cli.ending import (
     end_as_unread,
     ends_when_asked,
 )
+from racecheck.cli.export import export_command
 from racecheck.cli.list import list_command
 from racecheck.cli.replay import replay_command
 from racecheck.cli.report import report_command
@@ -114,3 +115,4 @@ main.add_command(replay_command)
 main.add_command(list_command)
 main.add_command(doctor_command)
 main.add_command(report_command)
+main.add_command(export_command)

@@ -17,7 +17,8 @@ from racecheck.cli.parameters import (
     workdir_option,
 )
 from racecheck.explore.options import Options, ReplayResult
-from racecheck.report import render
+from racecheck.explore.traces import broken
+from racecheck.report import explain, render
 from racecheck.report.printable import printable
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ def replay_command(
     scenarios = find_scenarios(selection, settings)
     result = api.replay(token, scenarios, Options(workdir=workdir))
     click.echo(render(result.trace, width=text_width(), color=is_colored()))
+    found = broken(result.trace)
+    if found:
+        messages = {each.invariant: each.message for each in result.trace.violations}
+        message = messages.get(found[0], result.trace.reason)
+        told = explain(result.trace, found[0], message, width=text_width())
+        click.echo(f"\n{told}")
     click.echo(f"\n{result.trace.verdict}: {_followed(result)}")
     ctx.exit(exit_codes.exit_code_of_replay(result.trace.verdict))
 

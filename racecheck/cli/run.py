@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from racecheck import api
 from racecheck.cli import exit_codes
-from racecheck.cli.json_file import check_target, document, write_results
+from racecheck.cli.json_file import check_target
 from racecheck.cli.matrix_file import update_matrix
+from racecheck.cli.outputs import Outputs, output_options
 from racecheck.cli.parameters import (
     BudgetType,
     SeedType,
@@ -28,6 +29,7 @@ from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.report import (
     Matrix,
     counts_lines,
+    explain,
     finding_line,
     render,
     summary,
@@ -77,13 +79,7 @@ if TYPE_CHECKING:
     type=click.Choice(["complete"]),
     help="Exit with 3 where an answer covers less.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
-    help="Write the results to a file as well.",
-)
+@output_options
 @click.option(
     "--matrix",
     "matrix_file",
@@ -91,19 +87,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Bring the tables of a page in Markdown up to date.",
 )
-@click.option(
-    "--report",
-    "report_folder",
-    is_flag=False,
-    flag_value="reports",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="[DIR]",
-    help="Write a page for each race and one that lists all, to reports/ by default.",
-)
 @verbose_option
 @click.pass_context
 def run_command(
     ctx: click.Context,
+    /,
     *,
     selection: tuple[str, ...],
     seed: int | None,
@@ -116,19 +104,19 @@ def run_command(
     workdir: Path | None,
     fresh: bool,
     require: str | None,
-    json_file: Path | None,
     matrix_file: Path | None,
-    report_folder: Path | None,
     verbose: bool,
+    **files: Any,  # noqa: ANN401  what `Outputs` says
 ) -> None:
     """Explore the scenarios in files and folders, or those that a GLOB matches.
 
     The exit status is 0 if each did what it is expected to do, 1 if one did not, and 3
     if there is no verdict.
     """
-    for file in (json_file, matrix_file):
-        if file is not None:
-            check_target(file)
+    outputs = Outputs(**files)
+    outputs.check()
+    if matrix_file is not None:
+        check_target(matrix_file)
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
     options = Options(
@@ -138,7 +126,7 @@ def run_command(
         scheduler=scheduler,
         workdir=workdir,
         fresh=fresh,
-        curve=report_folder is not None,
+        curve=outputs.report_folder is not None,
         stop_first=stop_first,
         engine=engine or "",
         quick=quick,
@@ -150,10 +138,7 @@ def run_command(
         interrupted = False
     finally:
         # Also when it was interrupted, or one scenario could not be run.
-        if json_file is not None:
-            write_results(json_file, options.seed, results, interrupted=interrupted)
-        if report_folder is not None:
-            _write_report(report_folder, options, results)
+        outputs.write(results, options, interrupted=interrupted)
     matrix = Matrix.from_results(results, short=True)
     if matrix.is_table():
         click.echo(f"\n{matrix.text(text_width())}\n")
@@ -161,19 +146,6 @@ def run_command(
     if matrix_file is not None:
         update_matrix(matrix_file, results, all_of=not selection)
     ctx.exit(exit_codes.exit_code_of_run(results, require_complete=require is not None))
-
-
-def _write_report(
-    folder: Path, options: Options, results: list[ScenarioResult]
-) -> None:
-    # Imported here so that other runs do not pay for the template engine.
-    from racecheck.report.folder import write_folder  # noqa: PLC0415
-
-    races = [
-        race for result in results for race in api.races_of(result, options.workdir)
-    ]
-    index = write_folder(folder, document(options.seed, results), races)
-    click.echo(f"report: {index}", err=True)
 
 
 def _explore(
@@ -210,6 +182,15 @@ def _describe(result: ScenarioResult, *, verbose: bool) -> str:
             shown.add(one)
             trace = render(finding.trace, width=text_width(), color=color)
             parts.append(f"\n{trace}\n")
+            parts.append(
+                explain(
+                    finding.trace,
+                    finding.invariant,
+                    finding.message,
+                    width=text_width(),
+                )
+                + "\n"
+            )
             if finding.token:
                 parts.append(f"racecheck replay {finding.token}\n")
     return "\n".join(parts)

@@ -6,6 +6,7 @@ one. `render` shows an execution, `summary` what an exploration says of a scenar
 """
 
 from racecheck.report.counts import counts_lines
+from racecheck.report.explain import explain
 from racecheck.report.matrix import Matrix
 from racecheck.report.summary import finding_line, summary, totals
 from racecheck.report.text import WIDTH, render
@@ -14,6 +15,7 @@ __all__ = [
     "WIDTH",
     "Matrix",
     "counts_lines",
+    "explain",
     "finding_line",
     "render",
     "summary",

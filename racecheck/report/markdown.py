@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from racecheck.report.printable import plural, printable
 from racecheck.report.story import tell
+from racecheck.report.summary import totals
 from racecheck.report.text import render
 
 if TYPE_CHECKING:
-    from racecheck.model import Race
+    from collections.abc import Iterable, Sequence
+
+    from racecheck.model import Race, ScenarioResult
     from racecheck.report.story import Act
 
 _MOST_STEPS = 200
@@ -19,7 +22,7 @@ _MOST_STEPS = 200
 def summarize(race: Race) -> str:
     """Return a race as Markdown, ending in a line break."""
     finding = race.finding
-    story = tell(race)
+    story = tell(finding.trace, finding.invariant, finding.message)
     lines = [
         f"### {_escape(finding.trace.scenario)}: {_escape(finding.invariant)}",
         "",
@@ -51,6 +54,34 @@ def summarize(race: Race) -> str:
     about = ", ".join(f"{name} {value}" for name, value in sorted(race.about.items()))
     if about:
         lines += [f"<sub>{_escape(about)}</sub>", ""]
+    return "\n".join(lines)
+
+
+def summarize_run(results: Sequence[ScenarioResult], races: Iterable[Race]) -> str:
+    """Return a run as Markdown: a table of all scenarios, then each surprise in full.
+
+    Args:
+        results: What came of the scenarios.
+        races: What was found in them.
+    """
+    lines = [
+        f"## {totals(list(results))}",
+        "",
+        "| scenario | verdict | coverage | executions |",
+        "| --- | --- | --- | ---: |",
+    ]
+    for each in results:
+        wrong = "" if each.as_expected else "**"
+        broken = ", ".join(finding.invariant for finding in each.findings)
+        verdict = _escape(f"{each.verdict} {broken}".strip())
+        lines.append(
+            f"| {_escape(each.name)} | {wrong}{verdict}{wrong} | {each.coverage} "
+            f"| {each.executions} |"
+        )
+    lines.append("")
+    lines += [
+        summarize(race) for race in races if race.finding.invariant not in race.expected
+    ]
     return "\n".join(lines)
 
 

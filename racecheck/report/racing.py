@@ -97,12 +97,20 @@ def _pairs(trace: Trace, later: Step) -> Iterator[Racing]:
                 if each.actor == later.actor
                 and each.kind not in _ENDS
                 and conflicts(each.footprint, step.footprint)
-                and _telling(dependence(each.footprint, step.footprint))
+                and any(
+                    _same(shared[0], other)
+                    for other in dependence(each.footprint, step.footprint)
+                )
             ),
             None,
         )
         what = describe_resource(trace, shared[0], later.index)
         yield Racing(step.index, later.index, relied, what)
+
+
+def _same(one: Resource, other: Resource) -> bool:
+    """Say whether two resources are one, but for the range of bytes."""
+    return (one.kind, one.object, one.name) == (other.kind, other.object, other.name)
 
 
 def _before(steps: Sequence[Step], step: Step) -> Iterator[Step]:

@@ -13,7 +13,7 @@ from racecheck.report.printable import printable
 from racecheck.report.racing import Racing, racing_pair
 
 if TYPE_CHECKING:
-    from racecheck.model import Race, Trace
+    from racecheck.model import Trace
 
 _ROOM = 90
 _NOBODY = "No two steps of different actors have to do with it."
@@ -74,20 +74,24 @@ class Story:
         ]
 
 
-def tell(race: Race) -> Story:
-    """Return what a race is."""
-    finding = race.finding
-    trace = finding.trace
-    verdict = f"{finding.invariant} is violated: {finding.message}"
-    if trace.verdict is Verdict.DEADLOCKED and finding.invariant == "deadlock":
-        verdict = f"deadlock: {finding.message}"
-    known = diagnose(trace, finding.invariant)
-    pair = racing_pair(trace, finding.invariant)
+def tell(trace: Trace, invariant: str, message: str) -> Story:
+    """Return what a race is.
+
+    Args:
+        trace: The execution.
+        invariant: The invariant that it breaks, or `deadlock`.
+        message: What was expected and what was found.
+    """
+    verdict = f"{invariant} is violated: {message}"
+    if trace.verdict is Verdict.DEADLOCKED and invariant == "deadlock":
+        verdict = f"deadlock: {message}"
+    known = diagnose(trace, invariant)
+    pair = racing_pair(trace, invariant)
     if known is not None:
         what = pair.what if pair is not None else ""
         pair = Racing(known.first, known.second, known.relied, what)
     if pair is None:
-        return _alone(race, printable(verdict), known)
+        return _alone(trace, invariant, printable(verdict), known)
     acts = acts_of(trace, [pair.first, pair.second, pair.relied])
     first, second = acts[pair.first], acts[pair.second]
     relied = acts[pair.relied] if pair.relied is not None else None
@@ -103,13 +107,14 @@ def tell(race: Race) -> Story:
     )
 
 
-def _alone(race: Race, verdict: str, known: Diagnosis | None) -> Story:
+def _alone(
+    trace: Trace, invariant: str, verdict: str, known: Diagnosis | None
+) -> Story:
     """Return the story of a violation that takes no second actor."""
-    trace = race.finding.trace
     broken = [
         each.step
         for each in trace.violations
-        if each.invariant == race.finding.invariant and each.step is not None
+        if each.invariant == invariant and each.step is not None
     ]
     if not broken:
         return Story(verdict, _NOBODY, None, None, None, "", known)

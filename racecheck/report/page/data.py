@@ -28,7 +28,7 @@ _LONG: Final = 2000
 def race_data(race: Race) -> dict[str, object]:
     """Return all that the page of a race shows when it is used."""
     finding = race.finding
-    story = tell(race)
+    story = tell(finding.trace, finding.invariant, finding.message)
     views = [_view(finding.trace, finding.invariant)]
     if story.first is not None and story.second is not None:
         views[0]["pair"] = {

@@ -32,13 +32,14 @@ def render_race(race: Race, *, index: str = "") -> str:
         race: The race.
         index: Address of the page that lists all of its run, or empty.
     """
-    trace = race.finding.trace
+    finding = race.finding
+    trace = finding.trace
     return (
         environment()
         .get_template("race.html")
         .render(
             race=race,
-            story=tell(race),
+            story=tell(trace, finding.invariant, finding.message),
             data=race_data(race),
             index=index,
             style=asset("page.css"),
