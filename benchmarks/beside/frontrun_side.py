@@ -125,9 +125,9 @@ def main() -> None:
     else:
         # Everything, not only what two preemptions reach.
         options |= {"max_executions": int(limit), "preemption_bound": None}
-    if mode == "process":
+    if mode.startswith("process"):
         del options["reproduce_on_failure"]
-        options |= {"execution": "process", "reuse_workers": True}
+        options |= {"execution": "process", "reuse_workers": mode == "process-reused"}
     start = time.perf_counter()
     result = frontrun.explore(**_TASKS[task], **options)
     found = {
