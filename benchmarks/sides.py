@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from racecheck.engine import Machine
-    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step, Trace
 
 WRITERS = 2
 
@@ -203,7 +203,16 @@ class Ours:
             self._run(reuse=reuse)
         return (perf_counter() - start) / count
 
+    def same_both_ways(self) -> bool:
+        """Run one execution in used processes and again in fresh ones; compare them."""
+        from racecheck.explore.findings import repeat  # noqa: PLC0415  as above
+
+        return not repeat(self._runner, self._trace(reuse=True))[1]
+
     def _run(self, *, reuse: bool = False) -> Sequence[Step]:
+        return self._trace(reuse=reuse).steps
+
+    def _trace(self, *, reuse: bool) -> Trace:
         seed = self._scheduler.start_execution()
         assert seed is not None
         trace = self._runner.run(self._scheduler, seed, reuse=reuse)
@@ -211,7 +220,7 @@ class Ours:
         assert trace.verdict == "passed", trace.reason
         # Each actor takes two more: its return and its exit.
         assert len(trace.steps) == self._calls + 2 * self._actors
-        return trace.steps
+        return trace
 
 
 def _fill(box: Path) -> None:

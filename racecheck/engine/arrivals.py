@@ -5,21 +5,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
 import stat
+import struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine import measuring
+from racecheck.engine.making import Making
+from racecheck.engine.masks import is_readable
 from racecheck.engine.pending import Meanings
-from racecheck.engine.transfers import FileWait, Writing, can_transfer, segments_of
+from racecheck.engine.siginfo import show_in_descriptor
+from racecheck.engine.transfers import (
+    FileWait,
+    SignalWait,
+    Writing,
+    can_transfer,
+    segments_of,
+    signals_of,
+    waits,
+)
 from racecheck.engine.tries import TIMED, Ids, Try
 from racecheck.engine.waits import (
     ClockWait,
+    Sleep,
+    SuspendWait,
     TryWait,
     Wait,
     Yield,
@@ -65,6 +80,8 @@ _PROT_WRITE: Final = 2
 _RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
 """The devices `random` and `urandom`; see random(4)."""
 
+_ABSOLUTE: Final = 1
+_SECOND: Final = 1_000_000_000
 _SLEEPS: Final = ("nanosleep", "clock_nanosleep")
 
 _report = msgspec.msgpack.Decoder(inside.Report)
@@ -107,6 +124,7 @@ class Arrivals:
         self._services = services
         self._ids = ids
         self._note = note
+        self._making = Making(machine.registers, control.wait)
 
     def arrive(self, task: Task) -> bool:
         """Look at a call being entered; say whether the task is to stand there."""
@@ -194,6 +212,8 @@ class Arrivals:
             self._services.read_random(task, raw)
             return False
         pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+        if not stat.S_IFMT(mode) and (wanted := signals_of(process, descriptor)):
+            return self._read_signals(task, raw, wanted)
         if not (pipe or (not stat.S_IFMT(mode) and _is_counter(process, descriptor))):
             return False
         if kind is Kind.WRITE and (segments := segments_of(task, row.name, raw)):
@@ -203,6 +223,22 @@ class Arrivals:
             return False
         task.wait = FileWait(str(kind), process, descriptor, events)
         return True
+
+    def _read_signals(self, task: Task, raw: tuple[int, ...], wanted: int) -> bool:
+        """Let a task read signals as data; say whether it is to wait for them."""
+
+        def answer() -> None:
+            result = self._making.make(task, raw, {})
+            if result > 0:
+                memory = task.process.memory
+                show_in_descriptor(memory, raw[1], result, self._ids)
+
+        blocks = waits(task.process, raw[0] & 0xFFFFFFFF)
+        if blocks and not is_readable(task, wanted):
+            task.wait = SignalWait(task, wanted, answer)
+            return True
+        answer()
+        return False
 
     def _write(
         self, task: Task, raw: tuple[int, ...], segments: list[tuple[int, int]]
@@ -226,6 +262,7 @@ class Arrivals:
     def _no_step(self, task: Task, number: int, raw: tuple[int, ...]) -> bool:
         """Deal with a call that is no step: answer it, wait for it, or name it."""
         name = self._table.name(number)
+        task.number = number
         silent = self._table.services.get(number)
         if silent is not None:
             if silent.service is Service.SPAWN:
@@ -236,7 +273,6 @@ class Arrivals:
                 self._services.serve(task, silent, raw)
             return False
         if number in self._table.waits:
-            task.number = number
             return self._wait(task, name, raw)
         if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):
             return False
@@ -279,9 +315,11 @@ class Arrivals:
             except OSError:
                 # The kernel says so to the program, in the same words.
                 return False
+        if name in ("pause", "rt_sigsuspend"):
+            return self._wait_for_signal(task, name, raw)
         if name in _SLEEPS:
             if ends is None or ends > self._clock.monotonic_ns:
-                task.wait = Wait("sleep", ends)
+                task.wait = Sleep("sleep", ends, lambda: self._tell_rest(task, raw))
                 return True
             # There may be nobody who goes on then, and no time that passes.
             if task.looks.lose(_GIVING_WAY, 1):
@@ -289,6 +327,29 @@ class Arrivals:
             task.wait = Yield("sleep", ends)
             return True
         return self._try(task, name, raw, ends)
+
+    def _wait_for_signal(self, task: Task, name: str, raw: tuple[int, ...]) -> bool:
+        if name == "pause":
+            task.wait = Wait(name)
+            return True
+        try:
+            blocked = int.from_bytes(task.process.memory.read(raw[0], 8), "little")
+        except OSError:
+            return False
+        task.wait = SuspendWait("sigsuspend", task, blocked)
+        return True
+
+    def _tell_rest(self, task: Task, raw: tuple[int, ...]) -> None:
+        """Tell a sleeper that was woken how much longer it would have slept."""
+        name = self._table.name(task.number)
+        if name == "clock_nanosleep" and raw[1] & _ABSOLUTE:
+            return
+        address = raw[1] if name == "nanosleep" else raw[3]
+        ends = task.wait.deadline_ns if task.wait is not None else None
+        if address and ends is not None:
+            left = divmod(ends - self._clock.monotonic_ns, _SECOND)
+            with contextlib.suppress(OSError):
+                task.process.memory.write(address, struct.pack("=qq", *left))
 
     def _is_foreign(self, task: Task, raw: int) -> bool:
         return task.process.descriptors.find(raw & 0xFFFFFFFF) is None

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.arrivals import Arrivals
 from racecheck.engine.futexes import Futexes
+from racecheck.engine.making import Making
 from racecheck.engine.masks import is_signalled
+from racecheck.engine.sending import Sending
 from racecheck.engine.services import Services
+from racecheck.engine.siginfo import show_sender
 from racecheck.engine.signals import Signals
+from racecheck.engine.states import is_running, title
 from racecheck.engine.task import Actor, Process, Task
 from racecheck.engine.transfers import FileWait
 from racecheck.engine.tries import Ids
@@ -91,13 +95,20 @@ class Control:
         self._ids = Ids()
         self._futexes = Futexes(machine.registers, note)
         self.signals = Signals(self, machine, clock, actors, self._ids)
-        services = Services(
-            machine.registers,
+        sending = Sending(
+            machine,
             actors,
             self._ids,
+            signals=self.signals,
+            making=Making(machine.registers, self.wait),
+            note=note,
+        )
+        services = Services(
+            machine.registers,
+            self._ids,
             note,
-            self.signals.send,
-            self.signals.alarms,
+            sending=sending,
+            alarms=self.signals.alarms,
         )
         self._arrivals = Arrivals(
             self,
@@ -175,6 +186,8 @@ class Control:
                     return status
                 if not os.WIFSTOPPED(status):
                     self._died(task, status)
+                elif ptrace.is_signal(status):
+                    show_sender(task, self._ids)
                 return status
             if tid == task.process.pid and status >> 16 == ptrace.EVENT_EXEC:
                 # A thread that executes a program takes over its process's id.
@@ -297,6 +310,8 @@ class Control:
         elif not os.WIFSTOPPED(status):
             self._died(task, status)
         else:
+            if ptrace.is_signal(status):
+                show_sender(task, self._ids)
             task.events.append(status)
 
     # --- events -----------------------------------------------------------------------
@@ -422,7 +437,7 @@ class Control:
         The kernel reports its end with that of the last one.
         """
         ptrace.resume(task.tid)
-        while _is_running(task):
+        while is_running(task):
             os.sched_yield()
         task.end()
         self._move_on(task)
@@ -439,7 +454,7 @@ class Control:
         """End what an actor has left running at its end, and name it."""
         left = [each for each in actor.processes() if each is not actor.process]
         if left and not actor.killed:
-            names = ", ".join(_title(actor, process) for process in left)
+            names = ", ".join(title(actor, process) for process in left)
             self._note(f"{actor.name} ended and left running: {names}")
         if left:
             actor.kill()
@@ -470,28 +485,8 @@ class Control:
             other.end()
         parent = process.parent
         if not (parent is None or parent.ended or actor.killed):
-            self.signals.interrupt(parent, signal.SIGCHLD)
+            self.signals.child_died(parent)
         if process is actor.process:
             self.end_left(actor)
             if actor.end is None:
                 self._tell_ended(actor, status)
-
-
-def _title(actor: Actor, process: Process) -> str:
-    """Return what messages call a process, with the name of its program."""
-    lane = next(task.lane for task in actor.tasks if task.process is process)
-    try:
-        with open(f"/proc/{process.pid}/comm", encoding="utf-8") as file:
-            return f"{lane} ({file.read().strip()})"
-    except (OSError, UnicodeDecodeError):
-        return lane
-
-
-def _is_running(task: Task) -> bool:
-    """Say whether a thread that was let go to its end has not come there yet."""
-    try:
-        with open(f"/proc/{task.process.pid}/task/{task.tid}/stat", "rb") as file:
-            state = file.read().rpartition(b")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in (b"Z", b"X")

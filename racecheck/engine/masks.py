@@ -20,6 +20,25 @@ def takes(task: Task, number: int) -> bool:
     return bool(_ending(_masks(task)) >> number - 1 & 1)
 
 
+def is_pending(task: Task, blocked: int) -> bool:
+    """Say whether a stopped task has a signal to handle, if it blocks only some.
+
+    Args:
+        task: The task.
+        blocked: The signals that it blocks then, as a mask.
+    """
+    masks = _masks(task)
+    return bool(
+        (masks["SigPnd"] | masks["ShdPnd"]) & _ending(masks | {"SigBlk": blocked})
+    )
+
+
+def is_readable(task: Task, wanted: int) -> bool:
+    """Say whether one of some signals is pending, for who reads them as data."""
+    masks = _masks(task)
+    return bool((masks["SigPnd"] | masks["ShdPnd"]) & wanted)
+
+
 def is_signalled(task: Task) -> bool:
     """Say whether a stopped task has a signal to handle before it could wait."""
     masks = _masks(task)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 from typing import TYPE_CHECKING
 
 from racecheck.engine.alarms import Alarms
 from racecheck.engine.masks import takes
-from racecheck.engine.transfers import FileWait
 from racecheck.engine.waits import (
-    ClockWait,
     Interrupted,
-    KernelWait,
     LockWait,
     StallWait,
+    SuspendWait,
     VforkWait,
 )
 from racecheck.kernel import ptrace
@@ -90,50 +87,82 @@ class Signals:
     def _go_off(self, process: Process, alarm: Alarm) -> None:
         self.alarms.go_off(process, alarm)
         if alarm.number and alarm.descriptor < 0:
-            tid = alarm.tid or process.pid
-            self._interrupt(self._control.tasks.get(tid), alarm.number)
+            thread = self._control.tasks.get(alarm.tid) if alarm.tid else None
+            self.sent(process, alarm.number, thread)
 
-    def send(self, process: Process, number: int) -> None:
-        """Send a signal to a process, every task of which stands."""
-        os.kill(process.pid, number)
+    def sent(self, process: Process, number: int, thread: Task | None = None) -> None:
+        """See to it that a signal takes effect that has just been sent.
+
+        Every task stands meanwhile.
+
+        Args:
+            process: Who gets it.
+            number: Its number.
+            thread: The thread that gets it, if it was sent to one.
+        """
         if number == signal.SIGKILL:
             self._control.wait_for_death(process)
         else:
-            self.interrupt(process, number)
+            self._interrupt(thread or self.receiver(process, number), number)
 
-    def interrupt(self, process: Process, number: int) -> None:
-        """End the wait of a process's first thread, if a signal would do that."""
-        self._interrupt(self._control.tasks.get(process.pid), number)
+    def child_died(self, parent: Process) -> None:
+        """Tell a process that the kernel has sent it SIGCHLD."""
+        self._interrupt(self.receiver(parent, signal.SIGCHLD), signal.SIGCHLD)
+
+    def receiver(self, process: Process, number: int) -> Task | None:
+        """Return the thread that the kernel would have take a process's signal.
+
+        Returns:
+            The first one, or the next that does not block it; None if all do.
+        """
+        threads = self._threads(process)
+        if len(threads) == 1:
+            return threads[0]
+        return next((each for each in threads if takes(each, number)), None)
+
+    def _threads(self, process: Process) -> list[Task]:
+        found = [
+            task
+            for task in self._control.tasks.values()
+            if task.process is process and not task.ended
+        ]
+        found.sort(key=lambda task: (not task.is_first, task.index))
+        return found
 
     def _interrupt(self, task: Task | None, number: int) -> None:
-        if task is None or task.wait is None or isinstance(task.wait, VforkWait):
-            return
-        if not takes(task, number):
+        if task is None or isinstance(task.wait, VforkWait) or not takes(task, number):
             return
         wait = task.wait
-        if isinstance(wait, StallWait):
-            # It is held up as a task is that gets no processor: its handlers are, too.
+        if wait is None:
+            if task.pending is not None:
+                # It has not begun with its call: the handler comes first, or the end.
+                self._give_way(task, again=True)
+                task.leave_point()
+                task.wait = Interrupted("signal")
+            return
+        if isinstance(wait, StallWait | SuspendWait):
+            # Who is held up is so as a task is that gets no processor: its handlers
+            # are, too. The other knows by itself what it waits for.
             return
         if isinstance(wait, LockWait):
             task.leave_point()
         wait.leave()
-        if isinstance(wait, FileWait) and wait.done:
-            self._registers.skip(task.tid, wait.done)
-        elif wait.restarts:
+        if wait.restarts:
             self._give_way(task)
-        elif isinstance(wait, ClockWait):
-            # No call that waits, as far as the program knows.
-            wait.finish(task, self._registers)
-        elif not isinstance(wait, KernelWait):
-            self._registers.skip(task.tid, -errno.EINTR)
+        else:
+            wait.interrupt(task, self._registers)
         task.wait = Interrupted("signal")
 
-    def _give_way(self, task: Task) -> None:
+    def _give_way(self, task: Task, *, again: bool = False) -> None:
         """Have a call end as the kernel ends one that a signal interrupts.
 
         Whether it is made again after the handler is then decided by how the handler
         was installed. The kernel only asks that of a call that it has made itself, so
         another one, which does nothing, is made in its place.
+
+        Args:
+            task: Who stands at the entry of the call.
+            again: Whether it is made again in any case.
         """
         self._registers.replace(task.tid, self._table.number("getuid"))
         ptrace.resume_to_exit(task.tid)
@@ -142,6 +171,6 @@ class Signals:
             ptrace.resume_to_exit(task.tid)
             status = self._control.wait(task)
         if os.WIFSTOPPED(status):
-            self._registers.interrupt(task.tid, task.number)
+            self._registers.interrupt(task.tid, task.number, again=again)
             # Without this the kernel would hand the code for "restart" to the program.
             ptrace.interrupt(task.tid)

@@ -165,6 +165,7 @@ class Task:
         ended: Whether it has ended.
         events: Wait statuses that came while somebody else was waited for.
         looks: How often it has looked at a clock, or whether it need not wait.
+        redirected: Signals of its process's that it is to get in person.
     """
 
     __slots__ = (
@@ -180,6 +181,7 @@ class Task:
         "pending",
         "point",
         "process",
+        "redirected",
         "report",
         "tid",
         "wait",
@@ -201,6 +203,7 @@ class Task:
         self.ended = False
         self.events: list[int] = []
         self.looks = Patience()
+        self.redirected: set[int] = set()
 
     @property
     def name(self) -> str:

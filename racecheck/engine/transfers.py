@@ -15,7 +15,7 @@ import stat
 import struct
 from typing import TYPE_CHECKING, Final
 
-from racecheck.engine.masks import is_signalled
+from racecheck.engine.masks import is_readable, is_signalled
 from racecheck.engine.waits import Wait
 from racecheck.kernel import ptrace
 
@@ -35,8 +35,6 @@ _MOST_VECTORS: Final = 1024
 class FileWait(Wait):
     """A wait for a pipe or a socket to have data, or room for it."""
 
-    restarts = True
-
     def __init__(
         self,
         call: str,
@@ -50,6 +48,8 @@ class FileWait(Wait):
         self._descriptor = descriptor
         self._events = events
         self._writing = writing
+        # Who has written something is told how much, instead.
+        self.restarts = writing is None or not writing.done
 
     def is_over(self) -> bool:
         """See `Wait.is_over`."""
@@ -60,12 +60,36 @@ class FileWait(Wait):
 
     def goes_on(self) -> bool:
         """Go on with a call of several pieces; say whether it has to wait again."""
-        return self._writing is not None and self._writing.has_to_wait()
+        if self._writing is None or not self._writing.has_to_wait():
+            return False
+        self.restarts = not self._writing.done
+        return True
 
-    @property
-    def done(self) -> int:
-        """How much of a call of several pieces has been done."""
-        return self._writing.done if self._writing is not None else 0
+    def interrupt(self, task: Task, registers: Registers) -> None:
+        """See `Wait.interrupt`."""
+        done = self._writing.done if self._writing is not None else 0
+        registers.skip(task.tid, done)
+
+
+class SignalWait(Wait):
+    """A wait for a signal that is read from a descriptor; see signalfd(2)."""
+
+    restarts = True
+
+    def __init__(self, task: Task, wanted: int, answer: Callable[[], object]) -> None:
+        super().__init__("read")
+        self._task = task
+        self._wanted = wanted
+        self._answer = answer
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return is_readable(self._task, self._wanted)
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """See `Wait.finish`."""
+        del task, registers
+        self._answer()
 
 
 class Writing:
@@ -174,6 +198,24 @@ def segments_of(task: Task, name: str, raw: Sequence[int]) -> list[tuple[int, in
     if sum(length for _, length in segments) <= PIECE:
         return []
     return segments if _is_stream(task.process, raw[0] & 0xFFFFFFFF) else []
+
+
+def signals_of(process: Process, descriptor: int) -> int:
+    """Return the signals that can be read from a descriptor, as a mask, or 0."""
+    try:
+        with open(
+            f"/proc/{process.proc}/fdinfo/{descriptor}", encoding="ascii"
+        ) as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+    except OSError:
+        return 0
+    return int(fields.get("sigmask", "0"), 16)
+
+
+def waits(process: Process, descriptor: int) -> bool:
+    """Say whether a read or a write of a descriptor may wait."""
+    with _copied(process, descriptor) as copy:
+        return copy is not None and os.get_blocking(copy)
 
 
 def can_transfer(process: Process, descriptor: int, events: int) -> bool:

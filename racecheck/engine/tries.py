@@ -11,6 +11,8 @@ import errno
 import os
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.groups import real_group
+from racecheck.engine.siginfo import PID_AT, show_in_memory
 from racecheck.kernel import ptrace
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ NAMES: Final = TIMED | frozenset(_OPTIONS)
 
 _WORD_BITS: Final = 64
 _BELOW_STACK: Final = 1024
-_SIGINFO_PID: Final = 12
 
 
 class Try:
@@ -148,11 +149,8 @@ class Try:
         result = self.result or 0
         if self.name == "wait4" and result > 0:
             result = self._ids.shown(result)
-        elif self.name == "waitid" and result == 0 and self._raw[2]:
-            memory = self.task.process.memory
-            pid = int.from_bytes(memory.read(self._raw[2] + _SIGINFO_PID, 4), "little")
-            shown = self._ids.shown(pid) if pid else 0
-            memory.write(self._raw[2] + _SIGINFO_PID, shown.to_bytes(4, "little"))
+        elif result >= 0 and (address := self._info()):
+            show_in_memory(self.task.process.memory, address, self._ids)
         restore = {index: self._raw[index] for index in self._edits}
         self._registers.finish(self.task.tid, result, restore)
 
@@ -162,9 +160,12 @@ class Try:
         if self.name != "waitid":
             return True
         memory = self.task.process.memory
-        return bool(self._raw[2]) and not any(
-            memory.read(self._raw[2] + _SIGINFO_PID, 4)
-        )
+        return bool(self._raw[2]) and not any(memory.read(self._raw[2] + PID_AT, 4))
+
+    def _info(self) -> int:
+        """Return where the call tells of a signal or a child, or 0."""
+        index = {"waitid": 2, "rt_sigtimedwait": 1}.get(self.name)
+        return 0 if index is None else self._raw[index]
 
     def _without_waiting(self) -> dict[int, int]:
         name, raw = self.name, self._raw
@@ -175,8 +176,13 @@ class Try:
             edits = {index: raw[index] | os.WNOHANG}
             wanted = raw[0] if name == "wait4" else raw[1]
             signed = ((wanted & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+            where = 0 if name == "wait4" else 1
             if signed > 0 and (name == "wait4" or raw[0] == os.P_PID):
-                edits[0 if name == "wait4" else 1] = self._ids.real(signed)
+                edits[where] = self._ids.real(signed)
+            elif name == "wait4" and signed < -1:
+                edits[where] = -real_group(self.task.actor, self._ids, -signed)
+            elif name == "waitid" and signed > 0 and raw[0] == os.P_PGID:
+                edits[where] = real_group(self.task.actor, self._ids, signed)
             return edits
         # A structure of zeros, in memory that the program does not use: below the part
         # of the stack that the ABI lets functions use without asking.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from racecheck.engine.masks import is_pending
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,7 +32,7 @@ class Wait:
         looks: Whether it is only there because the task looks at something in vain.
     """
 
-    restarts = False
+    restarts: bool = False
     looks = False
 
     def __init__(self, call: str, deadline_ns: int | None = None) -> None:
@@ -46,8 +48,43 @@ class Wait:
         """Give the call its result; the task is resumed after that."""
         registers.skip(task.tid, 0)
 
+    def interrupt(self, task: Task, registers: Registers) -> None:
+        """Give the call the result of one that a signal has ended."""
+        registers.skip(task.tid, -errno.EINTR)
+
     def leave(self) -> None:
         """Take note that the task waits no longer, for whatever reason."""
+
+
+class Sleep(Wait):
+    """A sleep; who is woken from it by a signal is told how much of it was left."""
+
+    def __init__(
+        self, call: str, deadline_ns: int | None, left: Callable[[], None]
+    ) -> None:
+        super().__init__(call, deadline_ns)
+        self._left = left
+
+    def interrupt(self, task: Task, registers: Registers) -> None:
+        """See `Wait.interrupt`."""
+        self._left()
+        super().interrupt(task, registers)
+
+
+class SuspendWait(Wait):
+    """A wait for a signal with other signals blocked meanwhile; see sigsuspend(2)."""
+
+    def __init__(self, call: str, task: Task, blocked: int) -> None:
+        super().__init__(call)
+        self._task = task
+        self._blocked = blocked
+
+    def is_over(self) -> bool:
+        """See `Wait.is_over`."""
+        return is_pending(self._task, self._blocked)
+
+    def finish(self, task: Task, registers: Registers) -> None:
+        """Let the call be made; it will not wait, and the kernel does the rest."""
 
 
 class Yield(Wait):
@@ -59,12 +96,12 @@ class Yield(Wait):
 class FutexWait(Wait):
     """A wait for a wake-up at a futex; see futex(2)."""
 
-    restarts = True
-
     def __init__(
         self, call: str, deadline_ns: int | None, futexes: Futexes, key: object
     ) -> None:
         super().__init__(call, deadline_ns)
+        # With a time limit it never is, however the handler was installed.
+        self.restarts = deadline_ns is None
         self.key = key
         self.woken = False
         self._futexes = futexes
@@ -95,6 +132,7 @@ class TryWait(Wait):
 
     def __init__(self, call: str, deadline_ns: int | None, attempt: Try) -> None:
         super().__init__(call, deadline_ns)
+        self.restarts = call in ("wait4", "waitid")
         self._attempt = attempt
 
     def is_over(self) -> bool:
@@ -162,6 +200,10 @@ class ClockWait(Wait):
         del task, registers
         self._answer()
 
+    def interrupt(self, task: Task, registers: Registers) -> None:
+        """It is no call that waits, as far as the program knows."""
+        self.finish(task, registers)
+
 
 class KernelWait(Wait):
     """A wait that was not foreseen: the task was found asleep in the kernel.
@@ -172,6 +214,9 @@ class KernelWait(Wait):
     def is_over(self) -> bool:
         """See `Wait.is_over`."""
         return False
+
+    def interrupt(self, task: Task, registers: Registers) -> None:
+        """The kernel does that."""
 
 
 class VforkWait(Wait):

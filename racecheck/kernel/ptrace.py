@@ -23,6 +23,8 @@ SEIZE: Final = 0x4206
 INTERRUPT: Final = 0x4207
 LISTEN: Final = 0x4208
 GETEVENTMSG: Final = 0x4201
+GETSIGINFO: Final = 0x4202
+SETSIGINFO: Final = 0x4203
 GET_SYSCALL_INFO: Final = 0x420E
 
 OPTIONS: Final = (
@@ -58,6 +60,7 @@ AT_EXIT: Final = SYSCALL_STOP << 8 | 0x7F
 # which the longest member is number, six arguments and the filter's data.
 _libc.syscall.restype = ctypes.c_long
 _INFO = ctypes.create_string_buffer(88)
+_SIGNAL_INFO_SIZE: Final = 128
 _INFO_ADDRESS = ctypes.cast(_INFO, ctypes.c_void_p)
 _ENTRY = struct.Struct("=4xI16xQ6Q")
 _POINTER = struct.Struct("=Q")
@@ -114,6 +117,23 @@ def event_message(tid: int) -> int:
     return value.value
 
 
+def signal_info(tid: int) -> bytearray:
+    """Return what the kernel has to say of the signal that a task is to get.
+
+    Returns:
+        A `siginfo_t`, see sigaction(2).
+    """
+    data = ctypes.create_string_buffer(_SIGNAL_INFO_SIZE)
+    _request(GETSIGINFO, tid, 0, ctypes.addressof(data))
+    return bytearray(data.raw)
+
+
+def set_signal_info(tid: int, info: bytearray) -> None:
+    """Have a task told something else of the signal that it is to get."""
+    data = ctypes.create_string_buffer(bytes(info), _SIGNAL_INFO_SIZE)
+    _request(SETSIGINFO, tid, 0, ctypes.addressof(data))
+
+
 def entry(tid: int) -> tuple[int, int, tuple[int, ...]]:
     """Return the call that a task at an entry stop is about to make.
 
@@ -154,6 +174,11 @@ def system_call(number: int, *args: int) -> int:
     if value == -1:
         _raise()
     return value
+
+
+def is_signal(status: int) -> bool:
+    """Say whether a wait status is that of a stop for a signal that a task gets."""
+    return os.WIFSTOPPED(status) and not status >> 16 and status != AT_EXIT
 
 
 def _raise() -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _MASK = (1 << 64) - 1
 _ERESTARTSYS: Final = 512
-"""What the kernel itself gives an interrupted call, to decide on its repetition."""
+"""What the kernel itself gives an interrupted call, to decide on its repetition; the
+next number, ERESTARTNOINTR, has it repeated in any case."""
 
 
 class Registers(Protocol):
@@ -56,8 +57,14 @@ class Registers(Protocol):
         """At an entry stop: make another call instead."""
         ...
 
-    def interrupt(self, tid: int, number: int) -> None:
-        """At an exit stop: let call `number` end as one that a signal interrupts."""
+    def interrupt(self, tid: int, number: int, *, again: bool = False) -> None:
+        """At an exit stop: let call `number` end as one that a signal interrupts.
+
+        Args:
+            tid: The task.
+            number: Number of the call.
+            again: Whether it is made again, however the handler was installed.
+        """
         ...
 
     def thread_pointer(self, tid: int) -> int:
@@ -128,11 +135,11 @@ class X8664:
         self._values[self._ORIG_RAX] = number
         self._set(tid)
 
-    def interrupt(self, tid: int, number: int) -> None:
+    def interrupt(self, tid: int, number: int, *, again: bool = False) -> None:
         """See `Registers.interrupt`."""
         self._get(tid)
         self._values[self._ORIG_RAX] = number
-        self._values[self._RAX] = -_ERESTARTSYS & _MASK
+        self._values[self._RAX] = -(_ERESTARTSYS + again) & _MASK
         self._set(tid)
 
     def thread_pointer(self, tid: int) -> int:
@@ -213,11 +220,11 @@ class AArch64:
         self._number[0] = number
         self._transfer(tid, self._SETREGSET, self._SYSTEM_CALL, self._number)
 
-    def interrupt(self, tid: int, number: int) -> None:
+    def interrupt(self, tid: int, number: int, *, again: bool = False) -> None:
         """See `Registers.interrupt`."""
         self.replace(tid, number)
         self._get(tid)
-        self._values[0] = -_ERESTARTSYS & _MASK
+        self._values[0] = -(_ERESTARTSYS + again) & _MASK
         self._set(tid)
 
     def thread_pointer(self, tid: int) -> int:

@@ -79,6 +79,7 @@ class Service(StrEnum):
     PPID = "ppid"
     RANDOM = "random"
     SIGNAL = "signal"
+    GROUP = "group"
     SPAWN = "spawn"
     CLOCK = "clock"
     ALARM = "alarm"
@@ -291,6 +292,11 @@ SERVICES: tuple[Silent, ...] = (
     Silent("rt_tgsigqueueinfo", Service.SIGNAL, ("pid", "tid", "signal", "_")),
     Silent("pidfd_open", Service.SIGNAL, ("pid", "flags")),
     Silent("pidfd_send_signal", Service.SIGNAL, ("fd", "signal", "_", "flags")),
+    Silent("getpgid", Service.GROUP, ("pid",)),
+    Silent("getpgrp", Service.GROUP),
+    Silent("setpgid", Service.GROUP, ("pid", "group")),
+    Silent("getsid", Service.GROUP, ("pid",)),
+    Silent("setsid", Service.GROUP),
     # A socket can get a name in a folder.
     Silent("bind", Service.BIND, ("fd", "address", "count")),
     # Only programs that pass the vDSO by, or that ask for another clock, get here.
@@ -362,14 +368,14 @@ WATCHERS = _words("inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 WAITS = _words(
     """
     wait4 waitid futex poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2
-    nanosleep clock_nanosleep rt_sigtimedwait
+    nanosleep clock_nanosleep rt_sigtimedwait rt_sigsuspend pause
     """
 )
 """Calls that wait for another task or for time to pass, and that racecheck waits in."""
 
 SLEEPS = _words(
     """
-    futex_wait futex_waitv epoll_wait_old pause rt_sigsuspend restart_syscall
+    futex_wait futex_waitv epoll_wait_old restart_syscall
     """
 )
 """Calls that wait in the kernel; who is found asleep there is woken to see why."""
@@ -415,8 +421,8 @@ HARMLESS = (
         sched_setaffinity sched_getaffinity sched_setattr sched_getattr getpriority
         setpriority ioprio_set ioprio_get getcpu set_tid_address set_robust_list
         get_robust_list rseq rseq_slice_yield futex_wake futex_requeue prctl arch_prctl
-        modify_ldt personality uretprobe uprobe kcmp perf_event_open getpgid setpgid
-        getpgrp getsid setsid getrlimit setrlimit prlimit64 umask
+        modify_ldt personality uretprobe uprobe kcmp perf_event_open getrlimit setrlimit
+        prlimit64 umask
         """
         # Users and what they may do.
         """
