@@ -1,4 +1,6 @@
-"""Gives racecheck what is no input, ten thousand times: python benchmarks/fuzz.py [COUNT].
+"""Gives racecheck what is no input, ten thousand times.
+
+    python benchmarks/fuzz.py [COUNT]
 
 The tests do the same with a few hundred; see tests/fuzz.
 """

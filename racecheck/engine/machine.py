@@ -146,6 +146,11 @@ class Machine:
         self.sandbox.remove()
 
     @property
+    def processes(self) -> tuple[int, ...]:
+        """Ids of its own processes that are children of this one."""
+        return () if self._zygote is None else (self._zygote.pid,)
+
+    @property
     def stacks(self) -> Stacks:
         """Reads the stacks of actors; made when it is first asked for."""
         if self._stacks is None:

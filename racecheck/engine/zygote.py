@@ -35,7 +35,11 @@ _GO: Final = b"g"
 
 
 class Zygote:
-    """The worker's side of it: asks for templates."""
+    """The worker's side of it: asks for templates.
+
+    Attributes:
+        pid: Id of the process.
+    """
 
     def __init__(
         self,
@@ -57,8 +61,8 @@ class Zygote:
         # Templates wait on this pipe until they are traced. It has one byte for each,
         # and gives end-of-file to all if the worker dies.
         wait, self._go = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
+        self.pid = os.fork()
+        if self.pid == 0:
             try:
                 os.close(self._ask)
                 os.close(self._answer)
@@ -96,8 +100,8 @@ class Zygote:
         """End the process."""
         for descriptor in (self._ask, self._answer, self._go):
             os.close(descriptor)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
 
 
 class _Serving(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from racecheck.engine import Execution
+from racecheck.engine import Execution, companions
 from racecheck.explore.setting_up import set_up
 from racecheck.invariants import Judge
 from racecheck.model import ActorInfo, Schedule, Trace, Verdict
@@ -58,6 +58,7 @@ class Runner:
         self._machine = machine
         machine.move_in()
         self.programs = set_up(scenario, machine.sandbox)
+        companions.refuse(f"{scenario.name}: setup", machine.processes)
         self._judge = Judge(scenario.invariants)
         machine.serve(self.programs)
 

@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from racecheck.engine import Machine, measuring
+from racecheck.engine import Machine, companions, measuring
 from racecheck.errors import EngineError, RacecheckError, ScenarioError
 from racecheck.explore.curve import with_curves
 from racecheck.explore.explorer import explore
@@ -141,7 +141,9 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _serve(task: Task, answer: object) -> None:
     assert callable(answer)  # noqa: S101  for the type checker
+    companions.adopt()
     scenario = _scenario(task)
+    companions.refuse(f"{task.name}: its file")
     workdir = Path(task.workdir) if task.workdir else None
     budget = Budget(seconds=task.max_seconds, executions=task.max_executions)
 

@@ -15,11 +15,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+from racecheck.api import Options, explore
+from racecheck.errors import ScenarioError
 from racecheck.kernel.numbers import numbers
 from racecheck.model import Verdict
 from racecheck.scenario import Scenario, command
@@ -554,3 +558,48 @@ def test_every_reason_is_given_once() -> None:
 
     assert len(seen.trace.uncontrolled) == 2
     assert len(re.findall("chroot", seen.trace.reason)) == 1
+
+
+# --- what was there before ------------------------------------------------------------
+
+
+def with_setup(setup: Callable[[Path], object]) -> Scenario:
+    made = Scenario("before")
+    made.setup(setup)
+    made.writer(lambda box: (box / "file").touch(), name="one", count=2)
+    return made
+
+
+def start_helper(box: Path) -> None:
+    subprocess.Popen(["sleep", "600"], cwd=box)
+
+
+def start_daemon(box: Path) -> None:
+    subprocess.run(["sh", "-c", "sleep 600 >/dev/null & exit"], cwd=box, check=True)
+
+
+@pytest.mark.parametrize("setup", [start_helper, start_daemon])
+def test_a_process_that_setup_leaves_running_is_named_and_ended(
+    setup: Callable[[Path], object], tmp_path: Path
+) -> None:
+    options = Options(workdir=tmp_path)
+
+    with pytest.raises(ScenarioError, match=r"setup left a process running.*: sleep"):
+        explore(with_setup(setup), options)
+
+    assert os.listdir(tmp_path) == []
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        place = process.info["cwd"] or ""
+        assert not place.startswith(str(tmp_path)), process
+
+
+def test_a_process_that_setup_has_waited_for_is_no_harm(tmp_path: Path) -> None:
+    def setup(box: Path) -> None:
+        subprocess.run(["touch", "made"], cwd=box, check=True)
+        # It has ended, though nobody asked how.
+        subprocess.Popen(["true"]).returncode = 0
+        time.sleep(0.2)
+
+    result = explore(with_setup(setup), Options(workdir=tmp_path))
+
+    assert result.verdict is Verdict.PASSED
