@@ -64,7 +64,10 @@ class IdleActors:
 def is_clean(actor: Actor, folder: str) -> bool:
     """Say whether a process that stands idle is as it was at its start."""
     process = actor.process
-    if len(actor.tasks) > 1 or process.descriptors.numbers():
+    if any(task.process is not process or not task.ended for task in actor.tasks[1:]):
+        # Threads that have ended leave nothing behind but what the subject keeps.
+        return False
+    if process.descriptors.numbers():
         return False
     if any(alarm.at_ns is not None for alarm in process.alarms.values()):
         return False

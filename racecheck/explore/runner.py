@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine import Execution, companions
+from racecheck.explore import threads
 from racecheck.explore.setting_up import set_up
 from racecheck.invariants import Judge
 from racecheck.model import ActorInfo, Schedule, Trace, Verdict
@@ -59,6 +60,11 @@ class Runner:
         machine.move_in()
         self.programs = set_up(scenario, machine.sandbox)
         companions.refuse(f"{scenario.name}: setup", machine.processes)
+        # A fork has none of them, and a process is used again only where it is known to
+        # be as it was.
+        self._threads = threads.started()
+        if self._threads:
+            self.assumptions = (*ASSUMPTIONS, threads.assumption(self._threads))
         self._judge = Judge(scenario.invariants)
         machine.serve(self.programs)
 
@@ -102,7 +108,7 @@ class Runner:
             max_steps=self.scenario.max_steps,
             footprints=footprints,
             record=record,
-            reuse=reuse,
+            reuse=reuse and not self._threads,
             fault_bounds=self.scenario.fault_bounds,
         )
         execution.run(scheduler, self._judge)

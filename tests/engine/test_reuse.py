@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,3 +74,71 @@ def test_an_actor_that_leaves_a_file_open_ends_once_and_well() -> None:
         assert trace.verdict is Verdict.PASSED
         ends = sorted(trace.ends, key=lambda end: end.actor)
         assert ends == [ActorEnd(f"act-{n}", 0, crashed=False) for n in (1, 2)]
+
+
+def uses_of_processes(made: Scenario) -> list[int]:
+    """Return how often the process of each execution had been used by then."""
+
+    def body() -> list[int]:
+        with Machine() as machine:
+            runner = Runner(machine, made)
+            walk = RandomWalkScheduler(0)
+            found = []
+            for _ in range(3):
+                trace = runner.run(walk, walk.start_execution() or 0, reuse=True)
+                assert trace is not None
+                assert trace.verdict is Verdict.PASSED, trace.reason
+                value = trace.operations[0].value
+                assert isinstance(value, int)
+                found.append(value)
+            return found
+
+    return in_child(body)
+
+
+def counting(work: Callable[[], object]) -> Scenario:
+    made = Scenario("reuse")
+    uses: list[None] = []
+
+    @made.actor
+    def act(box: Path) -> int:
+        del box
+        work()
+        uses.append(None)
+        return len(uses)
+
+    return made
+
+
+def in_a_thread() -> None:
+    thread = threading.Thread(target=os.getcwd)
+    thread.start()
+    thread.join()
+
+
+def in_a_child() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+@pytest.mark.parametrize(
+    ("work", "uses"),
+    [(os.getcwd, [1, 2, 3]), (in_a_thread, [1, 2, 3]), (in_a_child, [1, 1, 1])],
+)
+def test_a_process_whose_threads_have_ended_is_used_again(
+    work: Callable[[], object], uses: list[int]
+) -> None:
+    assert uses_of_processes(counting(work)) == uses
+
+
+def test_no_process_is_used_again_where_import_or_setup_has_started_threads() -> None:
+    made = counting(os.getcwd)
+
+    @made.setup
+    def setup(box: Path) -> None:
+        del box
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+    assert uses_of_processes(made) == [1, 1, 1]
