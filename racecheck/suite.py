@@ -19,7 +19,7 @@ class Suite:
     Attributes:
         seed: Seed of explorations, or None for what is configured.
         budget: Budget as people write it, or None.
-        quick: Whether a tenth of each budget is enough.
+        quick: Whether a tenth of the budget is enough for what shall pass.
         token: The execution to replay instead of exploring, or empty.
         reports: Folder for reports, or None for none.
         failures: Folder of the executions that failed, or None to keep none.

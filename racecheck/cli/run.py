@@ -35,6 +35,7 @@ from racecheck.report import (
     summary,
     totals,
 )
+from racecheck.scenario import quick_ones
 
 if TYPE_CHECKING:
     from racecheck.model import ScenarioResult
@@ -70,7 +71,11 @@ if TYPE_CHECKING:
     type=click.Choice(ENGINES),
     help="What runs the actors, unless their scenario says so.",
 )
-@click.option("--quick", is_flag=True, help="Spend a tenth of each budget.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Make do with a quick look.",
+)
 @click.option("-x", "stop_first", is_flag=True, help="Stop at the first surprise.")
 @workdir_option
 @click.option("--fresh", is_flag=True, help="Start all processes anew each time.")
@@ -119,6 +124,8 @@ def run_command(
         check_target(matrix_file)
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
+    if quick:
+        scenarios = quick_ones(scenarios)
     options = Options(
         seed=settings.seed if seed is None else seed,
         jobs=settings.jobs if jobs is None else jobs,

@@ -48,7 +48,7 @@ class Options:
         stop_first: Whether to stop at the first scenario that does not do what it is
             expected to.
         engine: Name of the engine, one of `ENGINES`; empty leaves it to the scenario.
-        quick: Whether a tenth of each budget is enough.
+        quick: Whether a tenth of the budget is enough for what shall pass.
     """
 
     seed: int = 0
@@ -64,9 +64,13 @@ class Options:
     quick: bool = False
 
     def budget_of(self, scenario: Scenario) -> Budget:
-        """Return the budget that applies to a scenario."""
+        """Return the budget that applies to a scenario.
+
+        What is expected to fail ends as soon as it has failed. Less than it needs
+        would make it pass, which is no first look but a wrong answer.
+        """
         budget = self.budget or scenario.budget or DEFAULT_BUDGET
-        return budget.quick() if self.quick else budget
+        return budget.quick() if self.quick and not scenario.expect else budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

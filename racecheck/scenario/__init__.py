@@ -17,7 +17,7 @@ from racecheck.scenario.me import Me
 from racecheck.scenario.operations import Planned, operation
 from racecheck.scenario.roles import actor, evictor, reader, writer
 from racecheck.scenario.scenario import Scenario
-from racecheck.scenario.selection import select, split
+from racecheck.scenario.selection import quick_ones, select, split
 from racecheck.scenario.simulating import simulated
 from racecheck.scenario.workload import Workload
 
@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "make_old",
     "operation",
+    "quick_ones",
     "read_settings",
     "reader",
     "select",

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from racecheck.scenario.loader import Loaded
 
+QUICK = "quick"
+"""Tag of the scenarios that a quick run makes do with."""
+
 _GLOB = frozenset("*?[")
 
 
@@ -34,6 +37,12 @@ def select(loaded: Sequence[Loaded], globs: Sequence[str]) -> tuple[Loaded, ...]
     if not globs:
         return tuple(loaded)
     return tuple(each for each in loaded if any(_matches(each, glob) for glob in globs))
+
+
+def quick_ones(loaded: Sequence[Loaded]) -> tuple[Loaded, ...]:
+    """Return the scenarios that are good for a quick look: those tagged so, or all."""
+    tagged = tuple(each for each in loaded if QUICK in each.scenario.tags)
+    return tagged or tuple(loaded)
 
 
 def split(arguments: Sequence[str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:

@@ -51,6 +51,11 @@ def leave_folder(box: Path) -> None:
     make_release(box / LINK, OLD)
 
 
+def leave_right_link(box: Path) -> None:
+    """Leave the link as it shall be."""
+    (box / LINK).symlink_to(box / NEW)
+
+
 def leave_full_folder(box: Path) -> None:
     """Leave a folder with many files."""
     leave_folder(box)
@@ -124,6 +129,7 @@ def callers(
     invariants: Iterable[Invariant] | None = None,
     faults: Iterable[PlannedFault | FaultBound] = (),
     raises: type[BaseException] | tuple[type[BaseException], ...] = (),
+    same_pid: bool = False,
     tags: Iterable[str] = (),
     budget: int | None = None,
 ) -> Scenario:
@@ -136,6 +142,7 @@ def callers(
         invariants: What has to hold; `all_hold` if nothing is said.
         faults: What goes wrong.
         raises: Errors that are documented.
+        same_pid: Whether they run where they have one process id.
         tags: Questions that it answers.
         budget: Executions, where the default is not right.
     """
@@ -143,6 +150,7 @@ def callers(
         f"ensure_symlink/{name}",
         invariants=all_hold() if invariants is None else invariants,
         faults=faults,
+        same_pid=same_pid,
         tags=tags,
         budget=budget,
     )

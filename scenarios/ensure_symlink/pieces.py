@@ -45,14 +45,28 @@ def keep(temp: Path) -> None:
     del temp
 
 
-def replaced(publish: Publish, clean_up: Callable[[Path], None] = discard) -> Ensure:
-    """Make the link under a temp name of this call alone, and publish that."""
+def temp_of(link: Path) -> Path:
+    """Name a temp link that no other call uses, on whatever host it runs."""
+    return link.with_name(f"{link.name}.tmp.{secrets.token_hex(8)}")
+
+
+def temp_by_pid(link: Path) -> Path:
+    """Name a temp link that no other process of this host uses."""
+    return link.with_name(f"{link.name}.tmp.{os.getpid()}")
+
+
+def replaced(
+    publish: Publish,
+    clean_up: Callable[[Path], None] = discard,
+    name: Callable[[Path], Path] = temp_of,
+) -> Ensure:
+    """Make the link under a temp name, and publish that."""
 
     def ensure(link: Path, target: Path) -> None:
         if is_right(link, target):
             return
         link.parent.mkdir(parents=True, exist_ok=True)
-        temp = temp_of(link)
+        temp = name(link)
         try:
             temp.symlink_to(target)
             publish(temp, link)
@@ -72,11 +86,6 @@ def locked(lock: Callable[[Path], AbstractContextManager[None]], way: Ensure) ->
             way(link, target)
 
     return ensure
-
-
-def temp_of(link: Path) -> Path:
-    """Name a temp link that no other call uses, on whatever host it runs."""
-    return link.with_name(f"{link.name}.tmp.{secrets.token_hex(8)}")
 
 
 def exchange(temp: Path, link: Path) -> None:
@@ -136,6 +145,7 @@ def ensure_blind(link: Path, target: Path) -> None:
 
 
 ensure_atomic = replaced(os.replace)
+ensure_by_pid = replaced(os.replace, name=temp_by_pid)
 ensure_unclean = replaced(os.replace, keep)
 ensure_exchange = replaced(exchange)
 ensure_flock = locked(flock, ensure_faulty)
@@ -151,6 +161,7 @@ WAYS: Mapping[str, Ensure] = MappingProxyType(
         "relfix": ensure_relfix,
         "filelock": ensure_filelock,
         "atomic": ensure_atomic,
+        "by_pid": ensure_by_pid,
         "unclean": ensure_unclean,
         "exchange": ensure_exchange,
         "flock": ensure_flock,

@@ -29,6 +29,7 @@ absent.over(
         *("atomic", "exchange", "flock", "flock_relfix", "lock_file"),
     ),
     expect={"faulty": LOST, "relfix": LOST},
+    tags=dict.fromkeys(("faulty", "eexist", "filelock", "atomic", "flock"), "quick"),
 )
 
 stale_link = callers("stale_link", 2, leave_stale_link, tags=["B52"])
@@ -38,7 +39,11 @@ stale_link.over(
         **UNLOCKED,
         "relfix": LOST_AND_MISSING,
     },
-    tags={"faulty": ["T-S2", "T-S3", "T-S4"], "eexist": "T-S2"},
+    tags={
+        "faulty": ["T-S2", "T-S3", "T-S4", "quick"],
+        "eexist": "T-S2",
+        "atomic": "quick",
+    },
 )
 
 dangling_link = callers("dangling_link", 2, leave_dangling_link, tags=["B56"])

@@ -2,17 +2,25 @@
 
 from pathlib import Path
 
-from racecheck.invariants import invariant, never_missing, no_lost_writes
+from racecheck.invariants import (
+    invariant,
+    never_missing,
+    no_lost_writes,
+    temp_files_bounded,
+)
 from racecheck.model import History, Kind, View
 from racecheck.scenario import Scenario
 from scenarios.ensure_symlink.parts import (
     LINK,
+    LOST,
     NEW,
     OLD,
     callers,
     compile_it,
     ensure,
     leave_nothing,
+    leave_right_link,
+    leave_stale_link,
     make_release,
     never_led_astray,
     ways,
@@ -55,6 +63,14 @@ wrong_link.over(
 
 
 @invariant
+def never_made(view: View, history: History) -> str | None:
+    """Require that nobody makes a link where the right one is."""
+    del view
+    made = [step for step in history.steps if step.kind is Kind.SYMLINK]
+    return f"{made[0].actor} made the link" if made else None
+
+
+@invariant
 def made_once(view: View, history: History) -> str | None:
     """Require that a link that is right is left as it is."""
     del view
@@ -63,6 +79,44 @@ def made_once(view: View, history: History) -> str | None:
     ]
     return None if len(made) <= 1 else f"the link was made {len(made)} times"
 
+
+# Alone, since those who only read have nothing to race about.
+right_link = callers(
+    "right_link",
+    1,
+    leave_right_link,
+    invariants=[no_lost_writes(), never_made, never_missing(LINK)],
+)
+right_link.over(way=WAYS)
+
+no_folder = Scenario(
+    "ensure_symlink/no_folder",
+    invariants=[
+        no_lost_writes(),
+        never_led_astray(f"{FOLDER}/{LINK}"),
+        never_missing(f"{FOLDER}/{LINK}", after="ensure"),
+        temp_files_bounded(f"{FOLDER}/{LINK}.tmp.*"),
+    ],
+    tags=["B50"],
+)
+
+
+@no_folder.setup
+def release_alone(box: Path) -> dict[str, Path]:
+    """Make a release, and not the folder that the link shall be in."""
+    make_release(box / NEW, NEW)
+    return {"link": box / FOLDER / LINK, "target": box / NEW}
+
+
+no_folder.writer(count=2)(ensure)
+no_folder.over(
+    way=ways("faulty", "eexist", "filelock", "atomic", "exchange", "flock"),
+    expect={"faulty": LOST},
+)
+
+# Containers on one volume, each with a process 1001.
+same_pid = callers("same_pid", 2, leave_stale_link, same_pid=True)
+same_pid.over(way=ways("by_pid", "atomic", "exchange"), expect={"by_pid": LOST})
 
 relative_target = Scenario(
     "ensure_symlink/relative_target",
@@ -90,7 +144,7 @@ relative_target.reader(after="ensure")(compile_it)
 # Made again each time, and missing meanwhile but where it is replaced at one stroke.
 REMADE = {"made_once"}
 GONE = REMADE | {"never_missing", "no_unexpected_errors"}
-REPLACING = {"atomic", "unclean", "exchange", "flock_aside"}
+REPLACING = {"atomic", "by_pid", "unclean", "exchange", "flock_aside"}
 FIXED = {"relfix", "flock_relfix"}
 
 relative_target.over(

@@ -89,6 +89,7 @@ two_cold_serves = cold_serves("head_image/two_cold_serves", 2)
 two_cold_serves.over(
     write={"shared": write_shared, "pid": write_pid, "inplace": write_inplace},
     expect={"shared": SHARED_NAME, "inplace": {"no_silent_loss", "whole_images"}},
+    tags="quick",
 )
 
 three_cold_serves = cold_serves("head_image/three_cold_serves", 3)

@@ -46,7 +46,9 @@ def every_increment_counts(view: View, history: History) -> str | None:
 
 
 lost_update = Scenario(
-    "names/lost_update", invariants=[every_increment_counts, no_unexpected_errors()]
+    "names/lost_update",
+    invariants=[every_increment_counts, no_unexpected_errors()],
+    tags="quick",
 )
 
 
@@ -68,7 +70,9 @@ lost_update.over(
 
 # --- a name is missing for a moment ---------------------------------------------------
 
-gap_by_open = Scenario("names/gap_by_open", invariants=[no_unexpected_errors()])
+gap_by_open = Scenario(
+    "names/gap_by_open", tags="quick", invariants=[no_unexpected_errors()]
+)
 gap_by_exists = Scenario(
     "names/gap_by_exists",
     invariants=[
@@ -162,7 +166,9 @@ claimed_file.over(
     expect={"exists": {"no_unexpected_errors"}},
 )
 
-made_folder = Scenario("names/made_folder", invariants=[no_unexpected_errors()])
+made_folder = Scenario(
+    "names/made_folder", tags="quick", invariants=[no_unexpected_errors()]
+)
 
 
 @made_folder.writer(count=2)

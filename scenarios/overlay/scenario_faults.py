@@ -31,6 +31,7 @@ killed = jobs(
 killed.over(
     builder=builders("marked_first", "fixed", "stage_folder", "locked"),
     expect={"marked_first": {"marker_covers", "converges"}},
+    tags={"marked_first": "quick"},
 )
 
 
@@ -56,7 +57,9 @@ LITTER = {"clean_failure", "converges", "temp_files_bounded"}
 
 disk_full = refused("disk_full", errnos("ENOSPC", "write"), errnos("ENOSPC", "symlink"))
 disk_full.over(
-    builder=builders("unclean", "fixed", "stage_folder"), expect={"unclean": LITTER}
+    builder=builders("unclean", "fixed", "stage_folder"),
+    expect={"unclean": LITTER},
+    tags="quick",
 )
 
 rename_fails = refused("rename_fails", errnos("EIO", "rename"))

@@ -94,7 +94,7 @@ same_pid = jobs(
     2,
     invariants=[no_lost_writes(), *no_litter()],
     same_pid=True,
-    tags=["B66"],
+    tags=["B66", "quick"],
 )
 same_pid.over(
     builder=builders("proposed", "fixed", "stage_folder"),

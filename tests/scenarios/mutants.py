@@ -119,6 +119,7 @@ def found_by(mutant: Mutant, folder: Path, *, jobs: int = 1) -> str:
         # Nothing would be found out by what did not run.
         assert scenarios, done.stdout
         return ""
+    assert "no scenario is called" not in done.stderr, done.stderr
     for scenario in scenarios:
         if not scenario["as_expected"]:
             broken = [each["invariant"] for each in scenario["violations"]]

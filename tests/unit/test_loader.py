@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.errors import ScenarioError, UsageError
-from racecheck.scenario import Loaded, Scenario, load, select, split
+from racecheck.scenario import Loaded, Scenario, load, quick_ones, select, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -280,6 +280,13 @@ def test_tags_select_as_names_do(globs: list[str], selected: tuple[str, ...]) ->
     tagged = found("one", "two", "three", "four", one="B13", two="B13", three="B1")
 
     assert tuple(each.name for each in select(tagged, globs)) == selected
+
+
+def test_a_quick_look_takes_what_is_tagged_for_it_or_all() -> None:
+    tagged = found("one", "two", "three", two="quick")
+
+    assert [each.name for each in quick_ones(tagged)] == ["two"]
+    assert quick_ones(tagged[:1]) == (tagged[0],)
 
 
 def test_a_close_tag_is_told() -> None:

@@ -81,3 +81,9 @@ def test_options_come_before_the_scenario_and_that_before_the_default() -> None:
     assert Options().budget_of(own) == Budget(seconds=7)
     assert Options(budget=Budget(executions=3)).budget_of(own) == Budget(executions=3)
     assert Options(quick=True).budget_of(own) == Budget(seconds=0.7)
+
+
+def test_what_shall_fail_has_all_its_budget_for_a_quick_look_too() -> None:
+    failing = Scenario("failing", budget="7s", expect="progress")
+
+    assert Options(quick=True).budget_of(failing) == Budget(seconds=7)
