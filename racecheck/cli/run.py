@@ -24,6 +24,7 @@ from racecheck.cli.parameters import (
     workdir_option,
 )
 from racecheck.cli.progress import display
+from racecheck.doctor.places import file_system
 from racecheck.errors import EngineError
 from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.report import (
@@ -138,6 +139,10 @@ def run_command(
         engine=engine or "",
         quick=quick,
     )
+    if workdir is not None:
+        # What holds on one file system need not on another.
+        kind = file_system(workdir.resolve())
+        click.echo(f"boxes are made in {workdir}, on {kind}", err=True)
     results: list[ScenarioResult] = []
     interrupted = True
     try:
@@ -151,7 +156,8 @@ def run_command(
         click.echo(f"\n{matrix.text(text_width())}\n")
     click.echo(totals(results))
     if matrix_file is not None:
-        update_matrix(matrix_file, results, all_of=not selection)
+        everything = not selection and not quick and len(results) == len(scenarios)
+        update_matrix(matrix_file, results, all_of=everything)
     ctx.exit(exit_codes.exit_code_of_run(results, require_complete=require is not None))
 
 

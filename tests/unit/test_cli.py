@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -179,6 +180,17 @@ def test_options_are_handed_on(explorer: Explorer, place: Path) -> None:
         fresh=True,
         engine="process",
     )
+
+
+def test_a_folder_for_boxes_is_told_with_its_file_system(
+    explorer: Explorer, place: Path
+) -> None:
+    told = explore(explorer, made(), flags=f"--workdir {place}").stderr
+
+    assert told.startswith(f"boxes are made in {place}, on ")
+    assert told.split()[-1] in {
+        each.fstype for each in psutil.disk_partitions(all=True)
+    }
 
 
 def test_options_override_the_environment_and_that_the_project(
