@@ -24,7 +24,6 @@ from racecheck.cli.parameters import (
     workdir_option,
 )
 from racecheck.cli.progress import display
-from racecheck.doctor.places import file_system
 from racecheck.errors import EngineError
 from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.report import (
@@ -140,6 +139,9 @@ def run_command(
         quick=quick,
     )
     if workdir is not None:
+        # Imported here, since it takes its time.
+        from racecheck.doctor.places import file_system  # noqa: PLC0415  as said
+
         # What holds on one file system need not on another.
         kind = file_system(workdir.resolve())
         click.echo(f"boxes are made in {workdir}, on {kind}", err=True)

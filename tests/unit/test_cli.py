@@ -185,12 +185,11 @@ def test_options_are_handed_on(explorer: Explorer, place: Path) -> None:
 def test_a_folder_for_boxes_is_told_with_its_file_system(
     explorer: Explorer, place: Path
 ) -> None:
-    told = explore(explorer, made(), flags=f"--workdir {place}").stderr
+    ended = explore(explorer, made(), flags=f"--workdir {place}")
 
-    assert told.startswith(f"boxes are made in {place}, on ")
-    assert told.split()[-1] in {
-        each.fstype for each in psutil.disk_partitions(all=True)
-    }
+    told, _, kind = ended.stderr.splitlines()[0].rpartition(" ")
+    assert told == f"boxes are made in {place}, on"
+    assert kind in {each.fstype for each in psutil.disk_partitions(all=True)}
 
 
 def test_options_override_the_environment_and_that_the_project(
