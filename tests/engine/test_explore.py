@@ -12,8 +12,10 @@ from racecheck.api import Options, explore
 from racecheck.errors import CannotRunError, EngineError, ScenarioError
 from racecheck.invariants import invariant, no_lost_writes, whole_images
 from racecheck.model import Verdict
+from racecheck.report import render
 from racecheck.scenario import Budget, Scenario, command, crash
 from racecheck.storage import decode
+from tests.engine.lab import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -329,3 +331,31 @@ def test_a_worker_that_dies_is_told_with_its_last_words() -> None:
 
     with pytest.raises(EngineError, match=r"worker died \(signal 6\): my last words"):
         explore(made, few(1))
+
+
+def test_an_error_without_a_message_is_told_by_its_name() -> None:
+    made = Scenario("silent")
+
+    @made.writer
+    def save(box: Path) -> None:
+        del box
+        raise ValueError
+
+    seen = run(made)
+
+    assert seen.operation("save").shown == "ValueError"
+    assert "raised ValueError\n" in render(seen.trace)
+
+
+def test_an_interpreter_that_cannot_be_started_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    python = str(tmp_path / "python")
+    monkeypatch.setattr(sys, "executable", python)
+
+    with pytest.raises(CannotRunError) as told:
+        explore(sharing("unstarted"), few())
+
+    assert str(told.value) == (
+        f"cannot start a worker {python}: No such file or directory"
+    )
