@@ -70,6 +70,8 @@ def run(name: str, kind: str, workdir: Path | None, seed: int) -> bool:
     print(
         f"{name} on {kind}: failed in {bad} of {runs} ({result.verdict}, {took:.0f} s)"
     )
+    if result.reason:
+        print(f"    {result.reason}")
     for line in counts_lines(result):
         print(f"    {line}")
     sys.stdout.flush()

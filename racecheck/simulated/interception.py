@@ -11,15 +11,24 @@ from __future__ import annotations
 
 import builtins
 import errno
+import fcntl
 import functools
 import inspect
 import os
 import posixpath
+import shutil
 import stat
 import types
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pyfakefs import fake_io, fake_os, fake_path, fake_pathlib, fake_scandir
+from pyfakefs import (
+    fake_filesystem_shutil,
+    fake_io,
+    fake_os,
+    fake_path,
+    fake_pathlib,
+    fake_scandir,
+)
 
 from racecheck.model import Kind
 from racecheck.simulated.acting import acting, inside, is_inside
@@ -122,6 +131,16 @@ def intercept() -> None:
     module.dir = staticmethod(lambda: listed)  # type: ignore[method-assign]  # see above
     fake_path.FakePathModule.realpath = _realpath  # type: ignore[method-assign, assignment]  # see above
     fake_io.FakeIoModule.open = _io_open  # type: ignore[method-assign]  # see above
+    for name in ("fcntl", "flock", "ioctl", "lockf"):
+        # Those of pyfakefs do nothing and say that all went well.
+        setattr(fake_io.FakeFcntlModule, name, _unsimulated(name, fcntl))
+    # It would set what follows around each call, under a lock that actors would share.
+    fake_filesystem_shutil.FakeShutilModule.functions_to_patch = []
+    for name in ("_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_HAS_FCOPYFILE"):
+        vars(shutil)[name] = False
+    vars(shutil)["_use_fd_functions"] = False
+    if hasattr(shutil, "_rmtree_unsafe") and hasattr(shutil, "_rmtree_impl"):
+        vars(shutil)["_rmtree_impl"] = shutil._rmtree_unsafe
     fake_scandir.DirEntry.stat = _entry_status  # type: ignore[method-assign, assignment]  # see above
     for name in (
         *("open", "read_bytes", "read_text", "write_bytes", "write_text"),
@@ -230,7 +249,7 @@ def _status(found: Any) -> Any:
     """Leave out what a folder's status tells of the names in it."""
     if stat.S_ISDIR(found.st_mode):
         found.st_size = _FOLDER_NBYTES
-        found.st_nlink = 2
+        found.st_nlink = 1
     return found
 
 
@@ -301,14 +320,16 @@ def _anything_else(self: Any, name: str) -> Any:
     return types.MethodType(_unsimulated(name), self)
 
 
-def _unsimulated(name: str) -> Callable[..., Any]:
+def _unsimulated(name: str, module: types.ModuleType = os) -> Callable[..., Any]:
+    what = f"{module.__name__}.{name} is not simulated"
+
     def refuse(self: Any, *args: Any, **keywords: Any) -> Any:
         del self
         actor = acting()
         if actor is None:
-            return getattr(os, name)(*args, **keywords)
-        actor.refuse(f"os.{name} is not simulated")
-        raise OSError(errno.ENOSYS, f"os.{name} is not simulated")
+            return getattr(module, name)(*args, **keywords)
+        actor.refuse(what)
+        raise OSError(errno.ENOSYS, what)
 
     return refuse
 
@@ -418,6 +439,8 @@ _real_open = open
 def _shown(value: Any) -> Value:
     if isinstance(value, bytes | bytearray | memoryview):
         return value if isinstance(value, bytes) else bytes(value)  # type: ignore[return-value]  # cut down by who records it
+    if isinstance(value, bool):
+        return int(value)
     if isinstance(value, int) or value is None:
         return value
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -71,8 +70,6 @@ class Stage:
         self._initial: tuple[_Node, ...] = ()
         self._names: dict[int, str] = {}
         self._kept: list[object] = []
-        # It would go by descriptors of folders, which are not simulated.
-        vars(shutil)["_use_fd_functions"] = False
         self._patcher = Patcher(
             additional_skip_names=[
                 name for name in sys.modules if name.partition(".")[0] in _OURS
