@@ -91,6 +91,10 @@ class Worker:
                 pass_fds=[channel],
                 start_new_session=True,
             )
+        except OSError:
+            ours.close()
+            self._log.close()
+            raise
         finally:
             os.close(channel)
         with contextlib.suppress(BrokenPipeError):
