@@ -1,5 +1,5 @@
 # Shortcuts. Every target sets up .venv by itself; ARGS goes on to the command.
-.PHONY: help suite check lint format types tests coverage bench
+.PHONY: help suite check lint format types tests coverage bench examples
 
 help:
 	@echo 'make suite    run the scenarios'
@@ -10,6 +10,7 @@ help:
 	@echo 'make tests    pytest'
 	@echo 'make coverage pytest, with what it left out'
 	@echo 'make bench    benchmarks'
+	@echo 'make examples the pages of reports/examples, from their trace files'
 
 suite:
 	@./suite $(ARGS)
@@ -38,6 +39,9 @@ coverage: .venv
 	@.venv/bin/coverage run -m pytest $(ARGS)
 	@.venv/bin/coverage combine --quiet
 	@.venv/bin/coverage report
+
+examples: .venv
+	@.venv/bin/racecheck report reports/examples
 
 bench: .venv
 	@.venv/bin/python benchmarks/engine.py $(ARGS)

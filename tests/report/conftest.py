@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.report.browser import Page
+from tests.report.browsing import missing, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,43 +16,14 @@ if TYPE_CHECKING:
 
     from selenium.webdriver import Chrome
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
 
 @pytest.fixture(scope="session")
 def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     """A headless browser; tests that need one skip where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing")
-    service = pytest.importorskip("selenium.webdriver.chrome.service")
-    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
-    driver = shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("chromium with its chromedriver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={profile}",
-    ):
-        options.add_argument(argument)
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    found = webdriver.Chrome(options=options, service=service.Service(driver))
-    # A machine that does other things as well is slow to draw.
-    found.set_script_timeout(120)
-    found.set_page_load_timeout(120)
-    # What the browser shows by itself is none of the pages.
-    found.get("about:blank")
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    found: Chrome = start(tmp_path_factory.mktemp("profile"))
     yield found
     found.quit()
 

@@ -44,6 +44,7 @@ class Lanes {
     });
     if (execution.verdict) this.rows.push({ kind: "broken", step: execution.count - 1, text: execution.verdict });
     this.chosen = -1;
+    this.box.style.height = `min(${this.rows.length * ROW + 6}px, 72vh, 900px)`;
     this.box.scrollTop = 0;
     this.layOut();
   }
