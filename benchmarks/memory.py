@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from racecheck.scenario import Loaded
 
 _MOST_GROWTH = 0.05
+_MOST_SAMPLES = 500
 SCENARIOS = Path(__file__).parent / "beside" / "scenario_counters.py"
 _KINDS = {"random": "beside/counter", "dpor": "beside/orders"}
 
@@ -60,9 +61,13 @@ def measure(scenario: Loaded, scheduler: str, executions: int) -> list[Sample]:
         AssertionError: It did not go as it has to.
     """
     samples: list[Sample] = []
+    apart = max(1, executions // _MOST_SAMPLES)
     harness = psutil.Process()
 
     def on_progress(progress: Progress) -> None:
+        # What is kept here counts as well, so it is not to grow with the time it takes.
+        if samples and progress.executions - samples[-1].executions < apart:
+            return
         try:
             # A worker forks the process that explores. Its children are what actors are
             # forked from, and not looked at.
