@@ -51,7 +51,8 @@ class Fault(msgspec.Struct, frozen=True):
             return "crash"
         if self.kind is FaultKind.STALL:
             return f"stall for {self.length} s"
-        return f"{self.kind} after {self.length} B"
+        # Where a bound stands for all lengths there is none.
+        return f"{self.kind} after {self.length} B" if self.length else str(self.kind)
 
 
 class PlannedFault(msgspec.Struct, frozen=True):
