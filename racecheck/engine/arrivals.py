@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import select
+import socket
 import stat
 import struct
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,7 @@ from racecheck.engine.transfers import (
     SignalWait,
     Writing,
     can_transfer,
+    has_timeout,
     segments_of,
     signals_of,
     waits,
@@ -82,6 +84,7 @@ _RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
 
 _ABSOLUTE: Final = 1
 _SECOND: Final = 1_000_000_000
+_SOCKETS: Final = ("accept", "accept4", "recvfrom", "sendto")
 _SLEEPS: Final = ("nanosleep", "clock_nanosleep")
 
 _report = msgspec.msgpack.Decoder(inside.Report)
@@ -217,7 +220,7 @@ class Arrivals:
         if not (pipe or (not stat.S_IFMT(mode) and _is_counter(process, descriptor))):
             return False
         if kind is Kind.WRITE and (segments := segments_of(task, row.name, raw)):
-            return self._write(task, raw, segments)
+            return self._write(task, "write", raw, segments)
         events = select.POLLIN if kind is Kind.READ else select.POLLOUT
         if can_transfer(process, descriptor, events):
             return False
@@ -240,8 +243,29 @@ class Arrivals:
         answer()
         return False
 
+    def _use_socket(self, task: Task, name: str, raw: tuple[int, ...]) -> bool:
+        """Let a task wait for a socket, if its call would; say whether it does."""
+        process, descriptor = task.process, raw[0] & 0xFFFFFFFF
+        sends = name == "sendto"
+        if name in ("sendto", "recvfrom") and raw[3] & socket.MSG_DONTWAIT:
+            return False
+        if has_timeout(process, descriptor, sending=sends):
+            # The kernel counts it.
+            return False
+        if sends and (segments := segments_of(task, name, raw)):
+            return self._write(task, name, raw, segments)
+        events = select.POLLOUT if sends else select.POLLIN
+        if can_transfer(process, descriptor, events):
+            return False
+        task.wait = FileWait(name, process, descriptor, events)
+        return True
+
     def _write(
-        self, task: Task, raw: tuple[int, ...], segments: list[tuple[int, int]]
+        self,
+        task: Task,
+        call: str,
+        raw: tuple[int, ...],
+        segments: list[tuple[int, int]],
     ) -> bool:
         """Write more than may fit at once; say whether the task is to wait."""
         writing = Writing(
@@ -249,13 +273,13 @@ class Arrivals:
             raw,
             segments,
             registers=self._registers,
-            write=self._table.number("write"),
+            call=self._table.number(call),
             wait=self._control.wait,
         )
         if not writing.has_to_wait():
             return False
         task.wait = FileWait(
-            "write", task.process, raw[0] & 0xFFFFFFFF, select.POLLOUT, writing
+            call, task.process, raw[0] & 0xFFFFFFFF, select.POLLOUT, writing
         )
         return True
 
@@ -317,6 +341,8 @@ class Arrivals:
                 return False
         if name in ("pause", "rt_sigsuspend"):
             return self._wait_for_signal(task, name, raw)
+        if name in _SOCKETS:
+            return self._use_socket(task, name, raw)
         if name in _SLEEPS:
             if ends is None or ends > self._clock.monotonic_ns:
                 task.wait = Sleep("sleep", ends, lambda: self._tell_rest(task, raw))

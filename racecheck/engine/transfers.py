@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PIECE: Final = 4096
 """Bytes that fit where there is any room: PIPE_BUF of pipe(7)."""
 
+_LOCAL: Final = (None, socket.AF_UNIX)
 _VECTOR = struct.Struct("=QQ")
 _MOST_VECTORS: Final = 1024
 
@@ -106,7 +107,7 @@ class Writing:
         segments: list[tuple[int, int]],
         *,
         registers: Registers,
-        write: int,
+        call: int,
         wait: Callable[[Task], int],
     ) -> None:
         """Prepare; nothing is written yet.
@@ -116,7 +117,7 @@ class Writing:
             raw: Arguments of the call.
             segments: Addresses and lengths of what is to be written.
             registers: Registers of this machine.
-            write: Number of the call `write`.
+            call: Number of the call that writes a piece.
             wait: Waits for the task.
         """
         self.done = 0
@@ -124,7 +125,7 @@ class Writing:
         self._raw = tuple(raw)
         self._segments = [each for each in segments if each[1]]
         self._registers = registers
-        self._write = write
+        self._call = call
         self._wait = wait
 
     def has_to_wait(self) -> bool:
@@ -146,7 +147,7 @@ class Writing:
         address, length = self._segments[0]
         length = min(length, PIECE)
         self._registers.edit(tid, {1: address, 2: length})
-        self._registers.replace(tid, self._write)
+        self._registers.replace(tid, self._call)
         ptrace.resume_to_exit(tid)
         status = self._wait(self._task)
         while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
@@ -184,7 +185,7 @@ def segments_of(task: Task, name: str, raw: Sequence[int]) -> list[tuple[int, in
         Nothing if it fits in one piece, may not be split, or cannot be read: such a
         write is left to the kernel.
     """
-    if name == "write":
+    if name in ("write", "sendto"):
         segments = [(raw[1], raw[2])]
     elif name == "writev":
         count = min(raw[2], _MOST_VECTORS) * _VECTOR.size
@@ -212,6 +213,19 @@ def signals_of(process: Process, descriptor: int) -> int:
     return int(fields.get("sigmask", "0"), 16)
 
 
+def has_timeout(process: Process, descriptor: int, *, sending: bool) -> bool:
+    """Say whether a descriptor is a socket that waits for some real time only."""
+    option = socket.SO_SNDTIMEO if sending else socket.SO_RCVTIMEO
+    with _copied(process, descriptor) as copy:
+        if copy is None:
+            return False
+        try:
+            with socket.socket(fileno=os.dup(copy)) as found:
+                return any(found.getsockopt(socket.SOL_SOCKET, option, 16))
+        except OSError:
+            return False
+
+
 def waits(process: Process, descriptor: int) -> bool:
     """Say whether a read or a write of a descriptor may wait."""
     with _copied(process, descriptor) as copy:
@@ -221,10 +235,11 @@ def waits(process: Process, descriptor: int) -> bool:
 def can_transfer(process: Process, descriptor: int, events: int) -> bool:
     """Say whether a transfer on a descriptor of a stopped process would not block.
 
-    Where the descriptor cannot be looked at, the kernel is left to say.
+    Where the descriptor cannot be looked at, the kernel is left to say. So it is with
+    sockets of the network, through which data comes at times of its own.
     """
     with _copied(process, descriptor) as copy:
-        if copy is None or not os.get_blocking(copy):
+        if copy is None or not os.get_blocking(copy) or _family(copy) not in _LOCAL:
             return True
         poll = select.poll()
         poll.register(copy, events)
@@ -236,11 +251,19 @@ def _is_stream(process: Process, descriptor: int) -> bool:
     with _copied(process, descriptor) as copy:
         if copy is None or not os.get_blocking(copy):
             return False
-        mode = os.fstat(copy).st_mode
-        if not stat.S_ISSOCK(mode):
-            return stat.S_ISFIFO(mode)
+        family = _family(copy)
+        if family is None:
+            return stat.S_ISFIFO(os.fstat(copy).st_mode)
         with socket.socket(fileno=os.dup(copy)) as found:
-            return found.type == socket.SOCK_STREAM
+            return family in _LOCAL and found.type == socket.SOCK_STREAM
+
+
+def _family(descriptor: int) -> int | None:
+    """Return the family of a socket, or None for something else."""
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        return None
+    with socket.socket(fileno=os.dup(descriptor)) as found:
+        return found.family
 
 
 @contextlib.contextmanager

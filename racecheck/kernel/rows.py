@@ -369,6 +369,7 @@ WAITS = _words(
     """
     wait4 waitid futex poll ppoll select pselect6 epoll_wait epoll_pwait epoll_pwait2
     nanosleep clock_nanosleep rt_sigtimedwait rt_sigsuspend pause
+    accept accept4 recvfrom sendto
     """
 )
 """Calls that wait for another task or for time to pass, and that racecheck waits in."""
@@ -434,7 +435,7 @@ HARMLESS = (
         # Pipes, sockets, queues and shared memory: descriptors of no file by name.
         """
         pipe pipe2 eventfd eventfd2 memfd_create epoll_create epoll_create1 epoll_ctl
-        socket socketpair connect accept accept4 sendto recvfrom shutdown listen
+        socket socketpair connect shutdown listen
         getsockname getpeername setsockopt getsockopt shmget shmat shmctl shmdt semget
         semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
         mq_timedsend mq_timedreceive mq_notify mq_getsetattr

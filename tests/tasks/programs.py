@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import socket
 import subprocess
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -160,6 +161,47 @@ def long_writes(box: Path) -> None:
     (box / "read").write_text("all" if got == size else str(got))
 
 
+def sockets(box: Path) -> None:
+    """Serve a client over a socket, with an answer too long for it to hold."""
+    size = 400_000
+    here, there = socket.socketpair()
+
+    def serve() -> None:
+        with there:
+            (box / "asked").write_bytes(there.recv(100))
+            there.sendall(bytes(size))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    here.sendall(b"what")
+    (box / "sent").write_text("all")
+    got = 0
+    while piece := here.recv(100_000):
+        got += len(piece)
+    thread.join()
+    (box / "got").write_text("all" if got == size else str(got))
+
+
+def server(box: Path) -> None:
+    """Serve a client over the network of the machine."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            (box / "asked").write_bytes(connection.recv(100))
+            connection.sendall(b"that")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with socket.create_connection(listening.getsockname()) as client:
+        client.sendall(b"what")
+        (box / "sent").write_text("all")
+        (box / "got").write_bytes(client.recv(100))
+    thread.join()
+    listening.close()
+
+
 PROGRAMS: dict[str, Callable[[Path], None]] = {
     each.__name__: each
     for each in (
@@ -172,6 +214,8 @@ PROGRAMS: dict[str, Callable[[Path], None]] = {
         thread_pool,
         fork,
         long_writes,
+        sockets,
+        server,
     )
 }
 """Those in Python, by name."""
