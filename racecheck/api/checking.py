@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from racecheck import suite
+from racecheck.api.exploring import engine_of
 from racecheck.api.race import RaceFoundError
 from racecheck.api.races import races_of
 from racecheck.errors import ExpectedRaceError, NoVerdictError, TokenError
 from racecheck.explore.traces import broken
 from racecheck.model import Coverage, Finding, ScenarioResult, Verdict, context_switches
 from racecheck.report import summary
-from racecheck.storage import Failures, Token, check_shape, decode, encode
+from racecheck.storage import Failures, Token, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +114,8 @@ class Check:
         ]
         if result.verdict in _FOUND and findings:
             if kept is not None:
-                for token in dict.fromkeys(each.token for each in findings):
+                # What free running has found has none.
+                for token in filter(None, (each.token for each in findings)):
                     kept.add(token)
             return result, findings
         self._check_verdict(result)
@@ -124,7 +126,7 @@ class Check:
     ) -> tuple[ScenarioResult, Sequence[Finding]]:
         """Replay the token that was asked for, if it is of this scenario."""
         try:
-            check_shape(decode(token), self.scenario.name, self.scenario.shape())
+            engine_of(decode(token), self.scenario)
         except TokenError:
             if self.token or around is None:
                 raise
@@ -201,7 +203,7 @@ class Check:
         """Return the result of not having explored."""
         return ScenarioResult(
             name=self.scenario.name,
-            engine="process",
+            engine=self.scenario.engine,
             verdict=Verdict.UNKNOWN,
             reason=reason,
             expected=tuple(sorted(self.scenario.expect)),

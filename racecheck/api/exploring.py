@@ -100,7 +100,7 @@ def replay(
         raise ScenarioError(
             f"the token is of scenario {read.scenario!r}, which is not among these"
         )
-    options = replace(options, engine=_engine_of(read, loaded.scenario))
+    options = replace(options, engine=engine_of(read, loaded.scenario))
     return _replayed(_task(loaded.scenario, str(loaded.file), options, token=token))
 
 
@@ -114,13 +114,13 @@ def replay_one(
         RacecheckError: It cannot be run.
     """
     options = options or Options()
-    options = replace(options, engine=_engine_of(decode(token), scenario))
+    options = replace(options, engine=engine_of(decode(token), scenario))
     scenario.check()
     carried = pickled(scenario)
     return _replayed(_task(scenario, "", options, pickled=carried, token=token))
 
 
-def _engine_of(token: Token, scenario: Scenario) -> str:
+def engine_of(token: Token, scenario: Scenario) -> str:
     """Return the engine whose execution a token is, as its shape tells.
 
     Raises:

@@ -13,7 +13,7 @@ from racecheck import suite
 from racecheck.api.checking import Check
 from racecheck.api.exploring import explore, replay_one
 from racecheck.errors import UsageError
-from racecheck.explore.options import SCHEDULERS, Options
+from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.scenario import Budget, Scenario, Workload, read_settings
 from racecheck.scenario import crashes as crashes_anywhere
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+=-]+")
 _UNNAMED: Final = "check"
-_OPTIONS: Final = ("seed", "budget", "scheduler", "workdir", "fresh")
+_OPTIONS: Final = ("seed", "budget", "scheduler", "engine", "workdir", "fresh")
 
 
 def check(
@@ -44,6 +44,7 @@ def check(
     seed: int | None = None,
     budget: Budget | int | str | None = None,
     scheduler: str | None = None,
+    engine: str | None = None,
     require: str = "",
     max_steps: int = 10_000,
     max_cpu_s: float = 10.0,
@@ -69,6 +70,7 @@ def check(
         seed: Seed of the exploration.
         budget: How long it may go on: executions, or a time such as `30s`.
         scheduler: Who decides which actor goes on.
+        engine: What runs the actors: `process`, `simulated` or `stress`.
         require: `complete` to accept nothing less as a pass.
         max_steps: Steps of one execution at which the actor that takes them is stuck.
         max_cpu_s: CPU time of an actor between two steps at which it is stuck.
@@ -91,6 +93,7 @@ def check(
         "seed": seed,
         "budget": budget,
         "scheduler": scheduler,
+        "engine": engine,
         "workdir": workdir,
         "fresh": fresh,
     }
@@ -171,6 +174,11 @@ def options_of(own: Mapping[str, object]) -> Options:
         raise UsageError(
             f"there is no scheduler {scheduler!r}; there are: {', '.join(SCHEDULERS)}"
         )
+    engine = told["engine"] or ""
+    if engine not in ("", *ENGINES):
+        raise UsageError(
+            f"there is no engine {engine!r}; there are: {', '.join(ENGINES)}"
+        )
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise UsageError(f"a seed is a whole number from 0 on, not {seed!r}")
     workdir = told["workdir"]
@@ -178,6 +186,7 @@ def options_of(own: Mapping[str, object]) -> Options:
         seed=seed,
         budget=None if budget is None else Budget.from_value(budget),  # type: ignore[arg-type]  # it refuses others
         scheduler=str(scheduler),
+        engine=str(engine),
         workdir=None if workdir is None else Path(str(workdir)),
         fresh=bool(told["fresh"]),
         quick=around is not None and around.quick,

@@ -23,8 +23,8 @@ class RaceFoundError(RacecheckError, AssertionError):
             replayed.
         findings: The invariants found false, the simplest execution first.
         trace: The simplest execution.
-        token: What replays it.
-        command: The line that replays it.
+        token: What replays it; empty if nothing does, as after free running.
+        command: The line that replays it, if any does.
         about: What was checked, where nobody has written it.
         pages: Reports that were written of it.
     """
@@ -54,7 +54,7 @@ class RaceFoundError(RacecheckError, AssertionError):
             sorted(findings, key=lambda each: (each.context_switches, each.steps))
         )
         self.result = result
-        self.command = command(self.token)
+        self.command = command(self.token) if self.token else ""
         self.about = about
         self.pages = tuple(pages)
         super().__init__(findings, result)
@@ -80,6 +80,6 @@ class RaceFoundError(RacecheckError, AssertionError):
         told = explain(first.trace, first.invariant, first.message, width=WIDTH)
         lines += ["", render(self.trace), "", told, ""]
         lines += [finding_line(each) for each in self.findings]
-        lines += ["", f"to replay it: {self.command}"]
+        lines += ["", f"to replay it: {self.command}"] if self.command else []
         lines += [f"report: {page}" for page in self.pages]
         return "\n".join(lines)

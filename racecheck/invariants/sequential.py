@@ -104,6 +104,8 @@ class _Sequential(Rule):
         if limits[0] < 1 or limits[1] <= 0:
             raise ScenarioError(f"the limits of {name} allow nothing: {limits}")
         self.in_time = in_time
+        # Who ended before whom began is told by steps.
+        self.needs_calls = in_time
         self._model = Model(model)
         self._who = who
         self._limits = limits

@@ -35,6 +35,9 @@ def operations(
     """
     if not functions:
         raise ScenarioError("operations needs a function")
+    for function in functions:
+        # Tells of a bad name now rather than when the first example is drawn.
+        operation(function, **arguments)
     drawn = st.fixed_dictionaries(
         {
             name: value if isinstance(value, st.SearchStrategy) else st.just(value)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SUITE = pytest.StashKey[suite.Suite]()
 _REPLAYS = pytest.StashKey[int]()
 _MARK = (
-    "racecheck(seed, budget, scheduler, workdir, fresh): "
+    "racecheck(seed, budget, scheduler, engine, workdir, fresh): "
     "options of the checks that the test makes, where they do not say so themselves"
 )
 

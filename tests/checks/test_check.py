@@ -346,3 +346,13 @@ def test_importing_racecheck_imports_next_to_nothing() -> None:
     subprocess.run([sys.executable, "-c", source], check=True)
     with pytest.raises(AttributeError, match="chek"):
         racecheck.chek  # type: ignore[attr-defined]  # noqa: B018  # it is the test
+
+
+def test_other_engines_can_run_it() -> None:
+    with pytest.raises(racecheck.RaceFoundError) as caught:
+        racecheck.check([save, save], engine="simulated", name="one")
+    token = caught.value.token
+    with pytest.raises(racecheck.RaceFoundError):
+        racecheck.check([save, save], token=token, name="one")
+    with pytest.raises(UsageError, match="no engine"):
+        racecheck.check([save, save], engine="luck")
