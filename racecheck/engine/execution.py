@@ -387,7 +387,9 @@ class Execution:
             self._tell(view, observer)
         in_vain = self._holding.is_in_vain(task, step)
         died = self._control.died
-        if (step.kind in _RELEASES and not step.failed) or task.ended:
+        if (step.kind in _RELEASES and not (step.failed and not step.fault)) or (
+            task.ended
+        ):
             self._release_locks()
         if step.kind in (Kind.START, Kind.WAKE):
             self._control.end_wait(task) if task.wait else self._control.run(task)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.engine.clock import EPOCH_NS
 from racecheck.footprint import Scene, Stamps, ending, footprint, look, merge
-from racecheck.model import EMPTY, FaultKind
+from racecheck.model import EMPTY, FaultKind, Kind
 
 if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
@@ -42,8 +42,10 @@ class Look:
     def footprint(self, result: int, fault: Fault | None) -> Footprint:
         """Return the footprint of the step, once it has been taken."""
         if fault is not None and fault.kind is FaultKind.ERRNO:
-            # The call was not made, whatever the box is like.
-            return EMPTY
+            if self._scene.call.row.kind is not Kind.CLOSE:
+                # The call was not made, whatever the box is like.
+                return EMPTY
+            result = 0
         now = self._times.now
         stamps = Stamps(self._times.stamped, now, moved=now != EPOCH_NS)
         done = footprint(self._scene, self._before, result, stamps)

@@ -50,6 +50,8 @@ class Machine:
         idle: Actors that wait to be used again.
         streams: Standard streams of each program.
         foreign_calls: Numbers from here on are another call table's.
+        tmp_on_other_mount: Whether files cannot be renamed or linked between the folder
+            for temporary files and the rest of the sandbox.
         busy: Whether an execution is under way, which no exception may interrupt.
         ending: Whether the process was asked to end by SIGTERM.
     """
@@ -95,6 +97,7 @@ class Machine:
             },
         )
         self.foreign_calls = _X32
+        self.tmp_on_other_mount = False
         self.busy = False
         self.ending = False
         probe(self.filter)

@@ -105,6 +105,19 @@ class Pending:
         found.update(walk.target for walk in self.walks if walk.target)
         return found
 
+    def crosses(self, mount: str) -> bool:
+        """Say whether it would move or link a file into a mount, or out of it.
+
+        The kernel looks at that before it looks at the names, once it has found the
+        folders of both.
+        """
+        if self.call.row.kind not in (Kind.RENAME, Kind.LINK) or len(self.walks) != 2:  # noqa: PLR2004  from here to there
+            return False
+        if any(walk.error or walk.parent is None for walk in self.walks):
+            return False
+        within = {f"{walk.location}/".startswith(f"{mount}/") for walk in self.walks}
+        return len(within) > 1
+
     def touched(self) -> set[str]:
         """Return the inodes that the call may change or change the entries of."""
         found = {file.target for file in self.files.values()}

@@ -94,8 +94,10 @@ class Performer:
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
-        if fault is not None and fault.kind is FaultKind.ERRNO:
-            number = getattr(errno, fault.errno)
+        number = self._refusal(pending, fault)
+        if number and pending.call.row.kind is Kind.CLOSE:
+            return self._fail_close(task, pending, number)
+        if number:
             self._registers.skip(task.tid, -number)
             return Done(-number, {})
         call = pending.call
@@ -191,6 +193,26 @@ class Performer:
 
         data = memory.read(address, length)
         memory.write(address, in_order(data, pending.call.row.name, inode))
+
+    def _refusal(self, pending: Pending, fault: Fault | None) -> int:
+        """Return the error that a call fails with whatever the kernel thinks, or 0."""
+        if fault is not None and fault.kind is FaultKind.ERRNO:
+            return int(getattr(errno, fault.errno))
+        crosses = self._machine.tmp_on_other_mount and pending.crosses(
+            str(self._machine.sandbox.temporary)
+        )
+        return errno.EXDEV if crosses else 0
+
+    def _fail_close(self, task: Task, pending: Pending, number: int) -> Done:
+        """Let a close fail as Linux does: the descriptor is gone all the same."""
+        ptrace.resume_to_exit(task.tid)
+        cut_off = self._reach_exit(task)
+        if cut_off is not None:
+            return cut_off
+        if ptrace.result(task.tid) >= 0:
+            self._closed(task, pending)
+        self._registers.finish(task.tid, -number, {})
+        return Done(-number, {})
 
     def _succeeded(self, task: Task, pending: Pending, result: int) -> None:
         """Take note of what a successful call has done."""

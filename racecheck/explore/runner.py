@@ -57,6 +57,7 @@ class Runner:
         self.spun = False
         self.workdir = machine.sandbox.folder.parent
         self._machine = machine
+        machine.tmp_on_other_mount = scenario.tmp_on_other_mount
         machine.move_in()
         self.programs = set_up(scenario, machine.sandbox)
         companions.refuse(f"{scenario.name}: setup", machine.processes)

@@ -53,6 +53,8 @@ class Scenario:
             scenario that passes.
         tags: Further words to find it by, such as the questions that it answers.
         same_pid: Whether all actors have one process id.
+        tmp_on_other_mount: Whether the folder for temporary files (`TMPDIR`) is on
+            another mount than the box, so that renames between the two fail.
         max_steps: Steps of one execution at which the actor that takes them is stuck.
         max_cpu_s: CPU time of an actor between two steps at which it is stuck.
         budget: How long an exploration of it may go on, if it says so itself.
@@ -70,6 +72,7 @@ class Scenario:
         faults: Iterable[PlannedFault | FaultBound] = (),
         setup: Callable[..., object] | None = None,
         same_pid: bool = False,
+        tmp_on_other_mount: bool = False,
         max_steps: int = 10_000,
         max_cpu_s: float = 10.0,
         expect: Expected = frozenset(),
@@ -85,6 +88,7 @@ class Scenario:
         self.name = name
         self.expect = names(expect)
         self.same_pid = same_pid
+        self.tmp_on_other_mount = tmp_on_other_mount
         self.max_steps = max_steps
         self.max_cpu_s = max_cpu_s
         self.simulation = Simulation()

@@ -1,59 +1,105 @@
-"""Serves of one pack that write its head image at the same time, and who reads it."""
+"""Serves that find no image and write it, at the same time: who races with whom.
 
+Each variant is a writer of `writers.py`. Those that break something say what in
+`expect`; all others have to hold in every order.
+"""
+
+import os
 from pathlib import Path
 from threading import Thread
 
-from racecheck.invariants import (
-    no_lost_writes,
-    no_silent_loss,
-    served,
-    temp_files_bounded,
-    whole_images,
+from racecheck.invariants import served
+from racecheck.scenario import Me, Scenario
+from scenarios.head_image.serves import (
+    LOST,
+    SHARED_NAME,
+    SPOILED,
+    TORN,
+    accepted,
+    cold_serves,
+    each_breaks,
+    invariants,
+    load,
+    serve,
+    some,
 )
-from racecheck.model import Invariant
-from racecheck.scenario import Scenario, crash, errno
-from scenarios.head_image.geometry import SMALL
-from scenarios.head_image.image import Key, Refusal, read_head_image, validate
-from scenarios.head_image.payload import pack_sections
-from scenarios.head_image.writers import (
-    Writer,
-    write_counted,
-    write_inplace,
-    write_pid,
-    write_shared,
-    write_unique,
+from scenarios.head_image.writers import Writer
+
+two_cold_serves = cold_serves(
+    "two_cold_serves",
+    rules=[*invariants(), served("load", accepted)],
+    tags={"B01", "B05", "B32", "B36"},
+)
+two_cold_serves.reader(load)
+two_cold_serves.over(
+    write=some(
+        *("shared", "pid", "inplace", "copy", "link", "verify_first", "nameless"),
+        *("counted", "mkstemp", "exclusive_shared", "shared_forgiving"),
+        *("skip_if_busy", "windows", "remove_rename", "link_kept", "never_closed"),
+        "pid_reverted",
+    ),
+    expect={
+        "shared": SPOILED,
+        "inplace": TORN,
+        "copy": TORN,
+        "exclusive_shared": LOST,
+        "shared_forgiving": TORN,
+        "skip_if_busy": {"no_silent_loss"},
+        "windows": SPOILED,
+        "remove_rename": LOST | {"no_silent_loss"},
+        "link_kept": {"temp_files_bounded"},
+        "never_closed": {"no_leaked_descriptors"},
+        "pid_reverted": SPOILED,
+    },
+    tags={
+        "shared": {"B03", "B35"},
+        "pid": {"B37"},
+        "link_kept": {"B37"},
+        "pid_reverted": {"B06"},
+        "copy": {"B07"},
+        "windows": {"B34"},
+        "remove_rename": {"B34"},
+        "skip_if_busy": {"B38"},
+    },
 )
 
-IMAGE = "head.img"
-KEY = Key("demo-pack")
-SECTIONS = pack_sections(KEY)
+three_cold_serves = cold_serves("three_cold_serves", 3, tags={"B02"})
+three_cold_serves.over(
+    write=some(
+        *("shared", "pid", "counted", "mkstemp", "link", "exclusive_shared"),
+        *("shared_forgiving", "flock", "flock_removed"),
+    ),
+    expect={
+        "shared": SPOILED,
+        "exclusive_shared": SPOILED,
+        "shared_forgiving": SHARED_NAME,
+        "flock_removed": SPOILED,
+    },
+)
+
+# --- equal process ids ----------------------------------------------------------------
 
 
-def accepted(value: object) -> object:
-    """Judge what a reader returned: a whole image, or a refusal."""
-    if isinstance(value, bytes):
-        return validate(value, KEY, SMALL)
-    return None if value in set(Refusal) else f"returned {value!r}"
+def serve_in_container(box: Path, write: Writer, me: Me) -> bool:
+    """Write the image on a host of one's own, which has a name of its own."""
+    os.environ["HOSTNAME"] = me.name
+    return serve(box, write)
 
 
-def invariants(writes: int = 1) -> list[Invariant]:
-    """Return what every head-image scenario has to hold.
-
-    Args:
-        writes: How many writes one writer makes at a time.
-    """
-    return [
-        whole_images(IMAGE, validate),
-        no_lost_writes(),
-        no_silent_loss(IMAGE, validate),
-        temp_files_bounded(f"{IMAGE}.tmp*", per_writer=writes),
-        served("load", accepted),
-    ]
-
-
-def serve(box: Path, write: Writer) -> bool:
-    """Write the pack's head image, as a cold serve does."""
-    return write(box / IMAGE, SECTIONS)
+# Two containers on one volume, each with a process 1001.
+same_pid = Scenario(
+    "head_image/same_pid",
+    invariants=invariants(),
+    same_pid=True,
+    tags={"B09", "B41"},
+)
+same_pid.writer(count=2, succeeds=bool, name="serve")(serve_in_container)
+same_pid.over(
+    write=some(
+        *("pid", "counted", "thread", "clock", "host", "unique", "mkstemp", "unused")
+    ),
+    expect=each_breaks(("pid", "counted", "thread"), SPOILED),
+)
 
 
 def serve_two(box: Path, write: Writer) -> bool:
@@ -69,64 +115,32 @@ def serve_two(box: Path, write: Writer) -> bool:
     return written == [True, True]
 
 
-def load(box: Path) -> bytes | Refusal:
-    """Read the image as a warm serve does."""
-    return read_head_image(box / IMAGE, KEY)
+# Of two that share a name one always fails, and so does what they are part of.
+TWO_IN_ONE = SPOILED - {"no_silent_loss"}
 
-
-SHARED_NAME = {"no_lost_writes", "no_silent_loss", "whole_images"}
-
-
-def cold_serves(name: str, writers: int, **options: object) -> Scenario:
-    """Make a scenario of cold serves beside a warm one."""
-    scenario = Scenario(name, invariants=invariants(), **options)  # type: ignore[arg-type]  # passed on
-    scenario.writer(count=writers, succeeds=bool)(serve)
-    scenario.reader(load)
-    return scenario
-
-
-two_cold_serves = cold_serves("head_image/two_cold_serves", 2)
-two_cold_serves.over(
-    write={"shared": write_shared, "pid": write_pid, "inplace": write_inplace},
-    expect={"shared": SHARED_NAME, "inplace": {"no_silent_loss", "whole_images"}},
-    tags="quick",
+two_threads = Scenario(
+    "head_image/two_threads", invariants=invariants(2), budget=60, tags="B10"
 )
-
-three_cold_serves = cold_serves("head_image/three_cold_serves", 3)
-three_cold_serves.over(
-    write={"shared": write_shared, "pid": write_pid}, expect={"shared": SHARED_NAME}
-)
-
-# Two containers on one volume, each with a process 1001.
-same_pid = cold_serves("head_image/same_pid", 2, same_pid=True)
-same_pid.over(
-    write={"pid": write_pid, "unique": write_unique}, expect={"pid": SHARED_NAME}
-)
-
-two_threads = Scenario("head_image/two_threads", invariants=invariants(2), budget=200)
 two_threads.writer(succeeds=bool)(serve_two)
-two_threads.reader(load)
 two_threads.over(
-    write={"pid": write_pid, "counted": write_counted},
-    tags="B10",
-    # Of the two who share a name one always fails, and so does what they are part of.
-    expect={"pid": SHARED_NAME - {"no_silent_loss"}},
+    write=some("pid", "counted", "thread", "mkstemp"), expect={"pid": TWO_IN_ONE}
 )
 
-killed_before_rename = cold_serves(
-    "head_image/killed_before_rename", 2, faults=[crash("serve-1", on="rename")]
-)
-killed_before_rename.over(
-    write={"shared": write_shared, "pid": write_pid},
-    # The killed writer never renames, so the other one always finds its file.
-    expect={"shared": {"no_silent_loss", "whole_images"}},
-)
 
-disk_full = cold_serves(
-    "head_image/disk_full",
-    2,
-    faults=[errno("ENOSPC", "serve-1", on="write", occurrence=2)],
-)
-disk_full.over(
-    write={"shared": write_shared, "pid": write_pid}, expect={"shared": SHARED_NAME}
-)
+def serve_impatiently(box: Path, write: Writer) -> bool:
+    """Try again after a second, while the first try may still be under way."""
+    written: list[bool] = []
+    first = Thread(target=lambda: written.append(serve(box, write)))
+    first.start()
+    first.join(timeout=1)
+    if not written:
+        written.append(serve(box, write))
+    first.join()
+    return all(written)
+
+
+# Only the caller knows that one process never writes twice at a time.
+in_sequence = Scenario("head_image/in_sequence", invariants=invariants(), tags="B11")
+in_sequence.writer(succeeds=bool, repeat=2, name="serve")(serve)
+in_sequence.reader(load)
+in_sequence.over(write=some("shared", "pid", "counted"))

@@ -19,7 +19,7 @@ from scenarios.head_image.ported import (
     write_removing,
     write_renamed,
 )
-from scenarios.head_image.scenario import IMAGE, KEY, load, serve
+from scenarios.head_image.serves import IMAGE, KEY, load, serve
 from scenarios.head_image.writers import write_pid
 
 WINDOWS = simulated("windows")

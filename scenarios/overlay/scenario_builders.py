@@ -22,7 +22,7 @@ from scenarios.overlay.overlay import (
     build_fixed,
     overlay_path,
 )
-from scenarios.overlay.scenario import MODEL, OVERLAY, whole_config
+from scenarios.overlay.parts import MODEL, OVERLAY, whole_config
 
 BUILDERS = {"faulty": build_faulty, "fixed": build_fixed}
 FAULTY = {"no_lost_writes", "no_unexpected_errors", "source_untouched", "whole_images"}

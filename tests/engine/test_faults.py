@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno as errno_names
+import fcntl
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +18,6 @@ from tests.engine.lab import Script, Seen, run, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from racecheck.model import PlannedFault
 
@@ -208,19 +211,72 @@ def test_a_call_that_fails_by_plan_is_not_made(
     assert seen.trace.verdict is Verdict.PASSED
 
 
-def test_a_close_that_fails_by_plan_leaves_the_descriptor_as_it_is() -> None:
-    def close_and_write(box: Path) -> int:
+def test_a_close_that_fails_by_plan_closes_all_the_same() -> None:
+    # As close(2) says of Linux: the descriptor is gone whatever the close returns.
+    def close_and_write(box: Path) -> list[str | None]:
         descriptor = create(box / "temp")
-        try:
-            os.close(descriptor)
-        except OSError:
-            return os.write(descriptor, b"open")
-        return 0
+        failures: list[str | None] = []
+        for act in (os.close, lambda fd: os.write(fd, b"open"), os.close):
+            try:
+                act(descriptor)
+            except OSError as error:
+                failures.append(errno_names.errorcode[error.errno or 0])
+        return failures
 
     seen = run(acting(close_and_write, errno("EIO", "one", on="close")))
 
-    assert seen.operation("one").value == 4
-    assert seen.shown("one", "write") == ["write(3, 4 B, temp) = 4"]
+    assert seen.operation("one").value == ["EIO", "EBADF", "EBADF"]
+    assert seen.shown("one", "close")[0] == "close(3, temp) = EIO"
+
+
+def test_a_close_that_fails_by_plan_lets_go_of_its_lock() -> None:
+    def lock(box: Path) -> None:
+        descriptor = create(box / "lock")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(OSError):
+            os.close(descriptor)
+
+    scenario = acting(lock, errno("EIO", "one", on="close"))
+    scenario.writer(lock, name="two")
+
+    seen = run(scenario, "one to close", "two to flock", "two", "one", "two to end")
+
+    assert seen.trace.verdict is Verdict.PASSED, seen.trace.reason
+    tries = [step.failed for step in seen.of("two", Kind.FLOCK)]
+    assert tries == [True, False]
+    (closing,) = seen.of("one", Kind.CLOSE)
+    assert any(write.resource.kind == "lock" for write in closing.footprint.writes)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_renames_from_another_mount_fail(*, apart: bool) -> None:
+    def move(box: Path) -> list[str]:
+        tmp = Path(os.environ["TMPDIR"])
+        results = []
+        for path in (tmp / "temp", box / "temp"):
+            os.close(create(path))
+            for act in (os.link, os.rename):
+                try:
+                    act(path, box / f"final-{act.__name__}")
+                except OSError as error:
+                    results.append(errno_names.errorcode[error.errno or 0])
+                else:
+                    results.append("done")
+        try:
+            os.rename(tmp / "temp", box / "nowhere" / "final")
+        except OSError as error:
+            results.append(errno_names.errorcode[error.errno or 0])
+        return results
+
+    scenario = Scenario("mounts", tmp_on_other_mount=apart)
+    scenario.writer(move, name="one")
+
+    seen = run(scenario)
+
+    expected = ["EXDEV", "EXDEV", "done", "done"]
+    if not apart:
+        expected = ["done", "done", "EEXIST", "done"]
+    assert seen.operation("one").value == [*expected, "ENOENT"]
 
 
 def write_all(box: Path) -> list[int]:

@@ -24,7 +24,7 @@ from racecheck.model import Kind, Verdict
 from racecheck.scenario import Budget, Scenario, command, load
 from scenarios.head_image.geometry import HEADER_NBYTES
 from scenarios.head_image.image import validate
-from scenarios.head_image.scenario import IMAGE, SECTIONS
+from scenarios.head_image.serves import IMAGE, SECTIONS
 from scenarios.head_image.writers import write_pid
 
 if TYPE_CHECKING:

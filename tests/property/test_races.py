@@ -17,7 +17,7 @@ from racecheck.scenario.leftovers import FileLeft
 from scenarios.ensure_symlink import parts
 from scenarios.ensure_symlink.links import ensure_missing_ok
 from scenarios.head_image.image import validate
-from scenarios.head_image.scenario import IMAGE, serve
+from scenarios.head_image.serves import IMAGE, serve
 from scenarios.head_image.writers import write_pid, write_shared
 from scenarios.overlay.model_folder import CONFIG, YARN_OVERRIDES
 from scenarios.overlay.overlay import CONFIG_NAME, build_fixed, build_proposed

@@ -16,8 +16,8 @@ from racecheck.invariants import no_lost_writes, temp_files_bounded, whole_image
 from racecheck.model import Coverage, Verdict
 from racecheck.scenario import Budget, Scenario, crashes, load, select
 from scenarios.head_image.image import validate
-from scenarios.head_image.scenario import IMAGE, SECTIONS
-from scenarios.head_image.scenario import load as warm_serve
+from scenarios.head_image.serves import IMAGE, SECTIONS
+from scenarios.head_image.serves import load as warm_serve
 from scenarios.head_image.writers import Writer, write_pid, write_shared
 
 if TYPE_CHECKING:

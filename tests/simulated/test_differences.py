@@ -50,7 +50,7 @@ def both(
             "both",
             invariants=[no_lost_writes(), *invariants],
             expect=expect or set(),
-            engine=engine,  # type: ignore[arg-type]  # one or the other
+            engine=engine,
             faults=faults,  # type: ignore[arg-type]  # passed on
         )
         if setup is not None:
