@@ -103,7 +103,10 @@ class _Renderer:
     def _step(self, step: Step) -> Iterator[_Line]:
         start = self._start.get(step.actor, _NUMBER)
         ended = self._ended.get((step.actor, step.index))
-        text, tone = self._cell(step, ended, self._width - start)
+        # Which thread or child of the actor it is, unless it is the first.
+        mark = f":{step.task} " if step.task else ""
+        text, tone = self._cell(step, ended, self._width - start - len(mark))
+        text = mark + text
         margin = f"{step.index:>{_NUMBER - 2}}"
         # What an operation ended with is worth more lines, a call is not.
         for part in textwrap.wrap(text, self._width - start, max_lines=3):

@@ -316,3 +316,12 @@ def test_a_trace_without_actors_or_steps_renders() -> None:
         step
         """
     )
+
+
+def test_steps_of_further_threads_and_children_are_marked() -> None:
+    first = opened(0, FIRST, "a")
+    second = msgspec.structs.replace(opened(1, FIRST, "a"), task=2)
+
+    shown = lines(first, second)
+
+    assert [line[6:].split("(")[0] for line in shown[:2]] == ["openat", ":2 openat"]
