@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.asked_to_end import AskedToEnd
 from racecheck.engine.sandbox import Sandbox
 from racecheck.engine.template import Streams
 from racecheck.errors import EngineError
@@ -97,7 +98,7 @@ def explore_under_stress(
             os.sched_setaffinity(0, cpus)
     started = told = time.monotonic()
     tally = _Tally()
-    with Sandbox(workdir) as sandbox:
+    with AskedToEnd() as ending, Sandbox(workdir) as sandbox:
         sandbox.move_in()
         programs = set_up(scenario, sandbox)
         reason = beyond(
@@ -133,6 +134,7 @@ def explore_under_stress(
                 lasts_s=tally.lasted_s,
                 max_cpu_s=scenario.max_cpu_s,
                 patience_s=patience_s,
+                ending=ending,
             )
             try:
                 execution.run(judge)

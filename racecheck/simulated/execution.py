@@ -106,13 +106,18 @@ class SimulatedExecution:
 
         Raises:
             EngineError: A thread cannot be ended.
+            SystemExit: The process was asked to end meanwhile.
         """
         self._stage.restore()
+        self._stage.ending.busy = True
         judge.start(self._view, self.record if self._wants_footprints else None)
         try:
             self._start_ready()
             current: str | None = None
             while points := self._points():
+                if self._stage.ending.asked:
+                    self.given_up = True
+                    break
                 if len(self.record.steps) >= self._max_steps:
                     self.stuck = f"{current} went on after {self._max_steps} steps"
                     break
@@ -129,6 +134,9 @@ class SimulatedExecution:
             self._finish(judge)
         if not self.given_up:
             judge.on_end(self._view, self.record)
+        self._stage.ending.busy = False
+        if self._stage.ending.asked:
+            self._stage.ending.end()
         scheduler.finish_execution(self.record.steps)
 
     # --- who can go on ----------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from pyfakefs.fake_filesystem import OSType
 from pyfakefs.fake_filesystem_unittest import Patcher
 
+from racecheck.engine.asked_to_end import AskedToEnd
 from racecheck.errors import ScenarioError
 from racecheck.model.epoch import EPOCH
 from racecheck.model.simulation import TEMPORARY
@@ -54,6 +55,7 @@ class Stage:
         system: What stands for the module `os`.
         box: The box, as the path that actors are given.
         platform: What `sys.platform` says to actors.
+        ending: Whether the process was asked to end.
     """
 
     def __init__(self, simulation: Simulation) -> None:
@@ -64,6 +66,7 @@ class Stage:
         """
         intercept()
         surround()
+        self.ending = AskedToEnd()
         self._simulation = simulation
         self._onlooker = _Onlooker()
         self.platform = _PLATFORMS[simulation.platform]
@@ -99,6 +102,7 @@ class Stage:
             self.box: Any = self._patcher.fake_modules["pathlib"].Path(self.box_path)
 
     def __enter__(self) -> Self:
+        self.ending.__enter__()
         return self
 
     def __exit__(

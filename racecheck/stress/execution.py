@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from racecheck.engine.asked_to_end import AskedToEnd
 from racecheck.engine.folder_view import FolderView
 from racecheck.engine.record import Record
 from racecheck.errors import EngineError
@@ -93,10 +94,12 @@ class StressExecution:
         lasts_s: float = 0.05,
         max_cpu_s: float = 10.0,
         patience_s: float = 60.0,
+        ending: AskedToEnd | None = None,
     ) -> None:
         """Prepare; nothing is started yet.
 
         Args:
+            ending: Says whether the process was asked to end.
             sandbox: Where the actors work.
             programs: What they run.
             streams: Their standard streams.
@@ -126,6 +129,7 @@ class StressExecution:
         self._view = StillView(FolderView(str(sandbox.box)), self._crowd.stop)
         self._actors: list[_Actor] = []
         self._selector = selectors.DefaultSelector()
+        self._ending = ending or AskedToEnd()
         self._kills = self._plan_kills(bounds, lasts_s)
         self._started = 0.0
         self._stuck = ""
@@ -136,9 +140,11 @@ class StressExecution:
 
         Raises:
             EngineError: An actor could not be started, or not be stopped.
+            SystemExit: The process was asked to end meanwhile.
             OSError: The system refuses to fork.
         """
         self._sandbox.restore()
+        self._ending.busy = True
         judge.start(self._view)
         self._gate, closing = os.pipe()
         try:
@@ -158,6 +164,9 @@ class StressExecution:
         self.overlapped = self.overlapped or _overlap(self._actors)
         with self._still():
             judge.on_end(self._view, self.record)
+        self._ending.busy = False
+        if self._ending.asked:
+            self._ending.end()
 
     # --- starting ---------------------------------------------------------------------
 
@@ -192,6 +201,8 @@ class StressExecution:
     def _await_ready(self) -> None:
         until = time.monotonic() + _READY_WITHIN_S
         while not all(actor.ready for actor in self._actors):
+            if self._ending.asked:
+                self._ending.end()
             if time.monotonic() > until:
                 raise EngineError("an actor was not ready to begin in time")
             for key, _ in self._selector.select(1.0):
@@ -218,6 +229,8 @@ class StressExecution:
         hold = now + self._soon(_HOLD_EVERY_S) if self._pace.share else _NEVER
         held: tuple[float, int] = (_NEVER, 0)
         while any(actor.begun and not actor.dead for actor in self._actors):
+            if self._ending.asked:
+                self._ending.end()
             now = time.monotonic()
             kill = self._started + self._kills[0][0] if self._kills else _NEVER
             due = min(look, hold, held[0], kill, moved + self._patience_s)
