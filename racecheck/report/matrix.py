@@ -187,4 +187,5 @@ def _short(result: ScenarioResult) -> str:
 def _long(result: ScenarioResult) -> str:
     found = ", ".join(sorted(finding.invariant for finding in result.findings))
     what = f"{result.verdict} {found}".strip()
-    return printable(f"{what} ({result.coverage}, {result.executions})")
+    engine = "" if result.engine == "process" else f", {result.engine}"
+    return printable(f"{what} ({result.coverage}, {result.executions}{engine})")

@@ -114,12 +114,14 @@ three_absent.over(
     expect={"faulty": LOST},
 )
 
-three_stale_links = callers("three_stale_link", 3, leave_stale_link, tags=["B54"])
+three_stale_links = callers(
+    "three_stale_link", 3, leave_stale_link, tags=["B54"], budget=300
+)
 three_stale_links.over(
     way=ways("faulty", "eexist", "missing_ok", "atomic", "flock"), expect=UNLOCKED
 )
 
-three_folders = callers("three_stale_folder", 3, leave_folder, tags=["B54"], budget=300)
+three_folders = callers("three_stale_folder", 3, leave_folder, tags=["B54"], budget=150)
 three_folders.over(
     way=ways("faulty", "eexist", "missing_ok", "exchange", "flock"), expect=UNLOCKED
 )

@@ -48,20 +48,20 @@ two_jobs.over(
     tags={"faulty": ["T-O1", "T-O2", "T-O3", "T-O4"], "proposed": "T-O5"},
 )
 
-two_builders = jobs("two_builders", 2, tags=["B63", "B65"], budget=200)
-two_builders.over(
+marked = jobs("marked", 2, tags=["B63", "B65"], budget=200)
+marked.over(
     builder=builders("proposed", "marked_first", "fixed", "stage_folder", "locked"),
     expect={
         "proposed": {"marker_covers", "stays_merged"},
         "marked_first": {"marker_covers"},
     },
-    tags={"proposed": "T-O5"},
+    tags={"proposed": "T-O5", "fixed": "B64"},
 )
 
-three_builders = jobs(
-    "three_builders", 3, invariants=[no_lost_writes()], tags=["B60"], budget=200
+three_jobs = jobs(
+    "three_jobs", 3, invariants=[no_lost_writes()], tags=["B60"], budget=200
 )
-three_builders.over(
+three_jobs.over(
     builder=builders("faulty", "proposed", "fixed", "stage_folder", "locked"),
     expect={"faulty": LOST},
 )

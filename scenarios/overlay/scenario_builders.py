@@ -5,8 +5,6 @@ a model with many files that makes more orders than anybody waits for, and they 
 nothing that those of a model with two do not.
 """
 
-from pathlib import Path
-
 from racecheck.invariants import (
     no_lost_writes,
     source_untouched,
@@ -14,30 +12,11 @@ from racecheck.invariants import (
     whole_images,
 )
 from racecheck.scenario import Scenario
-from scenarios.overlay.model_folder import YARN_OVERRIDES, make_compact_model
-from scenarios.overlay.overlay import (
-    CONFIG_NAME,
-    Builder,
-    build_faulty,
-    build_fixed,
-    overlay_path,
-)
-from scenarios.overlay.parts import MODEL, OVERLAY, whole_config
+from scenarios.overlay.overlay import CONFIG_NAME, build_faulty, build_fixed
+from scenarios.overlay.parts import MODEL, OVERLAY, build, model_folder, whole_config
 
 BUILDERS = {"faulty": build_faulty, "fixed": build_fixed}
 FAULTY = {"no_lost_writes", "no_unexpected_errors", "source_untouched", "whole_images"}
-
-
-def model_folder(box: Path) -> dict[str, Path]:
-    """Put a model of two files into the box."""
-    model = box / MODEL
-    make_compact_model(model)
-    return {"model": model, "overlay": overlay_path(model, YARN_OVERRIDES)}
-
-
-def build(model: Path, overlay: Path, builder: Builder) -> None:
-    """Build the overlay."""
-    builder(model, overlay, YARN_OVERRIDES)
 
 
 def builders(name: str, count: int) -> Scenario:

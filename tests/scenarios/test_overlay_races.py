@@ -25,7 +25,7 @@ def breaking(finding: Finding) -> Step:
 
 
 def test_the_literal_repair_links_to_the_unchanged_config_after_a_success() -> None:
-    found = found_in(explored("overlay/two_builders/proposed"))
+    found = found_in(explored("overlay/marked/proposed"))
 
     finding = found["stays_merged"]
     step = breaking(finding)

@@ -97,6 +97,14 @@ def test_a_page_says_all_but_the_time_and_can_be_read_again() -> None:
     assert Matrix.from_markdown(page).markdown() == page
 
 
+def test_an_answer_of_another_engine_says_so() -> None:
+    stressed = result("links/absent/faulty", engine="stress", executions=10)
+
+    cells = Matrix.from_results([stressed]).names()
+
+    assert cells == {"links/absent/faulty": "passed (sampled, 10, stress)"}
+
+
 def test_a_part_of_the_scenarios_changes_its_cells_only(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Title\n\nWords | with a line.\n\n## links\n")

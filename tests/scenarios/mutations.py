@@ -1,0 +1,321 @@
+"""The mutants of the shipped subjects that hold: those with a name, and all small ones.
+
+Each repaired variant is changed in one place, in the ways that people get wrong, and
+then in every place by leaving a statement out or changing the order of two. `named` and
+`generated` return them; what cannot be found out says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from tests.scenarios.mutants import deletions, replaced, swaps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.scenarios.mutants import Mutant
+
+LINKS, PIECES = "ensure_symlink/links.py", "ensure_symlink/pieces.py"
+OVERLAY, STAGES = "overlay/overlay.py", "overlay/pieces.py"
+EVICTION = "names/eviction.py"
+
+
+def _of(system: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{system}/{name}" for name in names)
+
+
+ATOMIC = _of(
+    "ensure_symlink",
+    *("right_link/atomic", "absent/atomic", "no_folder/atomic", "stale_link/atomic"),
+    *("changed_link/atomic", "wrong_link/atomic", "same_pid/atomic"),
+    *("refused/atomic", "killed/atomic", "stale_folder/exchange"),
+    "changed_folder/exchange",
+)
+EXCHANGE = _of(
+    "ensure_symlink",
+    *("stale_folder/exchange", "changed_folder/exchange", "changed_link/exchange"),
+    *("refused/exchange", "stale_link/exchange"),
+)
+FLOCK = _of(
+    "ensure_symlink",
+    *("absent/flock", "no_folder/flock", "stale_link/flock", "stale_folder/flock"),
+    *("killed/flock", "stalled/flock", "right_link/flock"),
+)
+FILELOCK = _of(
+    "ensure_symlink",
+    *("right_link/filelock", "absent/filelock", "no_folder/filelock"),
+    *("stale_link/filelock", "stale_folder/filelock"),
+)
+FIXED = _of(
+    "overlay",
+    *("warm/fixed", "disk_full/fixed", "rename_fails/fixed", "close_fails/fixed"),
+    *("rebuilt/fixed", "same_pid/fixed", "marked/fixed", "killed/fixed"),
+    "listing_server/fixed",
+)
+STAGE = _of(
+    "overlay",
+    *("warm/stage_folder", "disk_full/stage_folder", "rename_fails/stage_folder"),
+    *("same_pid/stage_folder", "marked/stage_folder", "killed/stage_folder"),
+)
+SPLIT_LOCK = (
+    "the file goes only after the link was made: who has the other lock finds it right"
+)
+
+
+def named() -> list[Mutant]:
+    """Return the mistakes that people make, by what they are."""
+    return [
+        replaced(
+            "the temp link is shared",
+            PIECES,
+            'return link.with_name(f"{link.name}.tmp.{secrets.token_hex(8)}")',
+            'return link.with_name(f"{link.name}.tmp")',
+            *ATOMIC,
+        ),
+        replaced(
+            "the temp link is named by the process id",
+            PIECES,
+            "secrets.token_hex(8)",
+            "os.getpid()",
+            *ATOMIC,
+        ),
+        replaced(
+            "the temp link stays after an error",
+            PIECES,
+            "            clean_up(temp)\n",
+            "",
+            *ATOMIC,
+        ),
+        replaced(
+            "the link is removed before it is replaced",
+            PIECES,
+            "            publish(temp, link)\n",
+            "            link.unlink(missing_ok=True)\n"
+            "            publish(temp, link)\n",
+            *ATOMIC,
+        ),
+        replaced(
+            "a link that is right is made again",
+            PIECES,
+            "        if is_right(link, target):\n            return\n",
+            "",
+            *ATOMIC,
+        ),
+        replaced(
+            "the folder of a link has to be new",
+            PIECES,
+            "        link.parent.mkdir(parents=True, exist_ok=True)\n        temp",
+            "        if not link.parent.exists():\n"
+            "            link.parent.mkdir(parents=True)\n        temp",
+            *ATOMIC,
+        ),
+        replaced(
+            "the folder is removed and not exchanged",
+            PIECES,
+            "        _swap(temp, link)\n",
+            "        shutil.rmtree(link)\n        temp.replace(link)\n        return\n",
+            *EXCHANGE,
+        ),
+        replaced(
+            "what was exchanged stays",
+            PIECES,
+            "        _remove(temp)\n\n",
+            "\n",
+            *EXCHANGE,
+        ),
+        replaced(
+            "the lock is shared by readers",
+            PIECES,
+            "fcntl.LOCK_EX",
+            "fcntl.LOCK_SH",
+            *FLOCK,
+        ),
+        replaced(
+            "the lock is never taken",
+            PIECES,
+            "        fcntl.flock(fd, fcntl.LOCK_EX)\n",
+            "",
+            *FLOCK,
+        ),
+        replaced(
+            "the lock file is deleted on release",
+            PIECES,
+            "    with _locked_file(path):\n        yield\n",
+            "    with _locked_file(path):\n        yield\n"
+            "        path.unlink(missing_ok=True)\n",
+            *FLOCK,
+            harmless=SPLIT_LOCK,
+        ),
+        replaced(
+            "the merged lock is never taken",
+            LINKS,
+            '    with FileLock(f"{link}.lock", timeout=LOCK_PATIENCE_S):\n',
+            "    if link:\n",
+            *FILELOCK,
+        ),
+        replaced(
+            "the temp files of an overlay are shared",
+            OVERLAY,
+            'temp = path.with_name(f"{path.name}.tmp.{unique}")',
+            'temp = path.with_name(f"{path.name}.tmp")',
+            *FIXED,
+        ),
+        replaced(
+            "the temp files of an overlay are named by the process id",
+            OVERLAY,
+            "    unique = secrets.token_hex(8)\n",
+            "    unique = str(os.getpid())\n",
+            *FIXED,
+        ),
+        replaced(
+            "the temp files of an overlay look like weights",
+            OVERLAY,
+            'temp = path.with_name(f"{path.name}.tmp.{unique}")',
+            'temp = path.with_name(f"{unique}.tmp.{path.name}")',
+            *FIXED,
+        ),
+        replaced(
+            "the temp files of an overlay stay after an error",
+            OVERLAY,
+            "        with suppress(OSError):\n"
+            "            temp.unlink()\n"
+            "        raise\n",
+            "        raise\n",
+            *FIXED,
+        ),
+        replaced(
+            "the config is linked again",
+            OVERLAY,
+            "        if name != CONFIG_NAME:\n",
+            "        if name:\n",
+            *FIXED,
+        ),
+        replaced(
+            "the config is written in its place",
+            OVERLAY,
+            "    with _replacing(overlay / CONFIG_NAME, unique) as temp:\n"
+            "        temp.write_text",
+            "    if unique:\n        (overlay / CONFIG_NAME).write_text",
+            *FIXED,
+        ),
+        replaced(
+            "the marker comes first",
+            OVERLAY,
+            "    unique = secrets.token_hex(8)\n",
+            "    unique = secrets.token_hex(8)\n"
+            "    with _replacing(overlay / MARKER_NAME, unique) as temp:\n"
+            "        temp.write_text(marker_text(overrides))\n",
+            *FIXED,
+        ),
+        replaced(
+            "a finished overlay is built again",
+            OVERLAY,
+            "    if is_finished(overlay, overrides):\n        return\n"
+            "    overlay.mkdir(parents=True, exist_ok=True)\n"
+            "    unique",
+            "    overlay.mkdir(parents=True, exist_ok=True)\n    unique",
+            *FIXED,
+        ),
+        replaced(
+            "the staged folder stays after an error",
+            STAGES,
+            "        shutil.rmtree(stage, ignore_errors=True)\n",
+            "",
+            *STAGE,
+        ),
+        replaced(
+            "who comes second with a staged folder fails",
+            STAGES,
+            "        if not is_finished(overlay, overrides):\n            raise\n",
+            "        raise\n",
+            *STAGE,
+        ),
+        replaced(
+            "the staged folder is shared",
+            STAGES,
+            "    stage = temp_of(overlay)\n",
+            '    stage = overlay.with_name(f"{overlay.name}.tmp.1")\n',
+            *STAGE,
+        ),
+        replaced(
+            "a file that is gone stops an evictor",
+            EVICTION,
+            "        with suppress(FileNotFoundError):\n"
+            "            os.unlink(folder / name)\n"
+            "            removed += 1\n",
+            "        os.unlink(folder / name)\n        removed += 1\n",
+            *_of("names", "two_evictors/missing_ok", "evicted_file/open"),
+        ),
+    ]
+
+
+def generated() -> Iterator[Mutant]:
+    """Yield every mutant that lacks a statement, or has two in another order."""
+    for module, function, selection in (
+        (PIECES, "replaced", ATOMIC),
+        (PIECES, "exchange", EXCHANGE),
+        (PIECES, "_remove", EXCHANGE),
+        (PIECES, "locked", FLOCK),
+        (PIECES, "_locked_file", FLOCK),
+        (LINKS, "ensure_filelock", FILELOCK),
+        (OVERLAY, "build_fixed", FIXED),
+        (OVERLAY, "_replacing", FIXED),
+        (STAGES, "build_stage_folder", STAGE),
+    ):
+        for make in (deletions, swaps):
+            for mutant in make(module, function, *selection):
+                why = HARMLESS.get((module, mutant.name), "")
+                yield dataclasses.replace(mutant, harmless=why)
+
+
+PRIVATE = "nobody else sees the staged folder before it is whole"
+NAMED_ONLY = "a name is chosen a little earlier, and nothing is done with it"
+
+HARMLESS: dict[tuple[str, str], str] = {
+    (
+        PIECES,
+        (
+            "replaced with `link.parent.mkdir(parents=True, exist_ok=True)` before "
+            "`if is_right(link, target):`"
+        ),
+    ): "the folder of a link that is right is there, and is not made again",
+    (
+        PIECES,
+        (
+            "replaced with `temp = name(link)` before "
+            "`link.parent.mkdir(parents=True, exist_ok=True)`"
+        ),
+    ): NAMED_ONLY,
+    (
+        OVERLAY,
+        (
+            "build_fixed with `unique = secrets.token_hex(8)` before "
+            "`overlay.mkdir(parents=True, exist_ok=True)`"
+        ),
+    ): NAMED_ONLY,
+    (
+        STAGES,
+        (
+            "build_stage_folder with `stage = temp_of(overlay)` before "
+            "`if is_finished(overlay, overrides):`"
+        ),
+    ): NAMED_ONLY,
+    (
+        STAGES,
+        (
+            "build_stage_folder with `(stage / CONFIG_NAME).write_text(config_text("
+            "model, overrides))` before `for name in all_but_config(model):`"
+        ),
+    ): PRIVATE,
+    (
+        STAGES,
+        (
+            "build_stage_folder with `(stage / MARKER_NAME).write_text(marker_text("
+            "overrides))` before `(stage / CONFIG_NAME).write_text(config_text(model, "
+            "overrides))`"
+        ),
+    ): PRIVATE,
+}
+"""Generated mutants that no scenario can find out, with the reason."""
