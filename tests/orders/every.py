@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from racecheck.footprint import conflicts
-from racecheck.model import Decision, lane_of
+from racecheck.model import Decision, Footprint, lane_of
 from racecheck.scheduling import DPORScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from racecheck.engine import Observer
     from racecheck.model import Scheduler, SchedulingPoint, Step
@@ -148,6 +150,34 @@ class Noting:
         return self._scheduler.choose(enabled, current if self._carry_on else None)
 
 
+class Blind(DPORScheduler):
+    """The search, not told of some kinds of resources."""
+
+    def __init__(self, kinds: Collection[str], *, sleep_sets: bool = True) -> None:
+        """Prepare.
+
+        Args:
+            kinds: What it is not told of.
+            sleep_sets: As for the search.
+        """
+        super().__init__(sleep_sets=sleep_sets)
+        self._kinds = kinds
+
+    def record(self, step: Step) -> None:
+        """Take note of a step, as far as it is to be seen."""
+        if self._kinds:
+            seen = Footprint(
+                tuple(r for r in step.footprint.reads if r.kind not in self._kinds),
+                tuple(
+                    write
+                    for write in step.footprint.writes
+                    if write.resource.kind not in self._kinds
+                ),
+            )
+            step = msgspec.structs.replace(step, footprint=seen)
+        super().record(step)
+
+
 def every_order(
     stage: Stage,
     *,
@@ -190,6 +220,7 @@ def search(
     *,
     sleep_sets: bool = True,
     carry_on: bool = True,
+    blind: Collection[str] = (),
     look: Callable[[], Observer] | None = None,
 ) -> Found:
     """Run the orders that the search takes for all that matter.
@@ -199,10 +230,11 @@ def search(
         sleep_sets: Whether it leaves out what leads to seen orders.
         carry_on: Whether it goes on with the present actor where it can; else with the
             one that was declared first. Nothing may depend on that.
+        blind: Kinds of resources that the search is not told of.
         look: Makes an onlooker for each execution.
     """
     found = Found()
-    scheduler = DPORScheduler(sleep_sets=sleep_sets)
+    scheduler = Blind(blind, sleep_sets=sleep_sets)
     noting = Noting(scheduler, carry_on=carry_on)
     for played in _run(stage, noting, look):
         found.add(played, sort_of(played.steps, noting.enabled))

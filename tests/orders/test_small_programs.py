@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -308,6 +309,52 @@ def test_every_order_is_found_once(each: Case) -> None:
         assert missed(every, found) == []
         assert found.executions == each.sorts
         assert missed(every, without) == []
+
+
+UNSEEN = {
+    "1": "entry",
+    "2": "parent",
+    "3": "parent",
+    "4": "links",
+    "5": "membership",
+    "6": "alive membership",
+    "7": "size",
+    "8": "data size",
+    "9": "entry",
+    "10": "lock",
+    "15": "alive parent entry",
+    "16": "order",
+    "18": "membership",
+    "19": "lock",
+    "21": "entry links data size membership",
+}
+"""Kinds of resources by the numbers of pitfalls that are about not seeing them."""
+
+LOST = [
+    each for each in PITFALLS if each.name.split()[0] in UNSEEN and each.outcomes > 1
+]
+
+
+@pytest.mark.parametrize("each", LOST, ids=id_of)
+def test_a_search_that_does_not_see_it_misses_what_comes_of_it(each: Case) -> None:
+    unseen = UNSEEN[each.name.split()[0]].split()
+
+    def body(programs: tuple[str, ...]) -> int:
+        with Machine() as machine:
+            stage = Stage(machine)
+            here = str(machine.sandbox.box)
+            small = Small.of(
+                each.box, *(text.replace("$BOX", here) for text in programs)
+            )
+            stage.prepare(small.fill(), small.functions())
+            return len(search(stage, blind=unseen).outcomes)
+
+    found = [
+        in_child(partial(body, programs)) for programs in in_all_roles(each.programs)
+    ]
+
+    # Some are missed only if the right actor is declared first.
+    assert min(found) < each.outcomes
 
 
 def test_textbook_sleep_sets_miss_a_step_that_fails_earlier(
