@@ -36,5 +36,5 @@ def builders(name: str, count: int) -> Scenario:
     return scenario
 
 
-two_builders = builders("overlay/two_builders", 2)
-three_builders = builders("overlay/three_builders", 3)
+two_builders = builders("overlay/builders_of_two_files/two", 2)
+three_builders = builders("overlay/builders_of_two_files/three", 3)

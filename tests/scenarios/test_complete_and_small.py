@@ -101,7 +101,9 @@ def test_a_temp_name_in_common_is_found_out_in_as_few(case: Case) -> None:
 
 
 def test_two_builders_of_an_overlay_are_proven_in_few_executions() -> None:
-    (found,) = select(load([ROOT / "scenarios"]), ["overlay/two_builders/fixed"])
+    (found,) = select(
+        load([ROOT / "scenarios"]), ["overlay/builders_of_two_files/two/fixed"]
+    )
 
     (result,) = explore_all([found], Options())
 
@@ -111,7 +113,9 @@ def test_two_builders_of_an_overlay_are_proven_in_few_executions() -> None:
 
 
 def test_two_builders_as_they_were_reported_overwrite_the_model_itself() -> None:
-    (found,) = select(load([ROOT / "scenarios"]), ["overlay/two_builders/faulty"])
+    (found,) = select(
+        load([ROOT / "scenarios"]), ["overlay/builders_of_two_files/two/faulty"]
+    )
 
     (result,) = explore_all([found], Options(shrink=False))
 
