@@ -33,7 +33,7 @@ two_jobs = jobs(
         temp_files_bounded(f"{OVERLAY}/*.tmp.*"),
     ],
     tags=["B60", "B61", "B67"],
-    budget=400,
+    budget=250,
 )
 two_jobs.reader(after="build")(start_server)
 two_jobs.over(
@@ -48,7 +48,7 @@ two_jobs.over(
     tags={"faulty": ["T-O1", "T-O2", "T-O3", "T-O4"], "proposed": "T-O5"},
 )
 
-marked = jobs("marked", 2, tags=["B63", "B65"], budget=200)
+marked = jobs("marked", 2, tags=["B63", "B65"], budget=100)
 marked.over(
     builder=builders("proposed", "marked_first", "fixed", "stage_folder", "locked"),
     expect={
@@ -59,7 +59,7 @@ marked.over(
 )
 
 three_jobs = jobs(
-    "three_jobs", 3, invariants=[no_lost_writes()], tags=["B60"], budget=200
+    "three_jobs", 3, invariants=[no_lost_writes()], tags=["B60"], budget=120
 )
 three_jobs.over(
     builder=builders("faulty", "proposed", "fixed", "stage_folder", "locked"),

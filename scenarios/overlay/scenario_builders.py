@@ -19,7 +19,7 @@ BUILDERS = {"faulty": build_faulty, "fixed": build_fixed}
 FAULTY = {"no_lost_writes", "no_unexpected_errors", "source_untouched", "whole_images"}
 
 
-def builders(name: str, count: int) -> Scenario:
+def builders(name: str, count: int, budget: int | None = None) -> Scenario:
     """Make a scenario of builders."""
     scenario = Scenario(
         name,
@@ -29,6 +29,7 @@ def builders(name: str, count: int) -> Scenario:
             source_untouched(MODEL),
             temp_files_bounded(f"{OVERLAY}/*.tmp.*"),
         ],
+        budget=budget,
     )
     scenario.setup(model_folder)
     scenario.writer(build, count=count)
@@ -37,4 +38,4 @@ def builders(name: str, count: int) -> Scenario:
 
 
 two_builders = builders("overlay/builders_of_two_files/two", 2)
-three_builders = builders("overlay/builders_of_two_files/three", 3)
+three_builders = builders("overlay/builders_of_two_files/three", 3, budget=300)

@@ -26,7 +26,7 @@ killed = jobs(
     ],
     faults=[crashes(1)],
     tags=["T-O7"],
-    budget=200,
+    budget=150,
 )
 killed.over(
     builder=builders("marked_first", "fixed", "stage_folder", "locked"),

@@ -133,7 +133,7 @@ listing_server = jobs(
             "list_weights", lambda names: names == [SINGLE_WEIGHTS_NAME], name="listed"
         ),
     ],
-    budget=300,
+    budget=100,
 )
 listing_server.reader(after="build")(list_weights)
 listing_server.over(
