@@ -12,7 +12,6 @@ from racecheck.invariants import served
 from racecheck.scenario import Me, Scenario
 from scenarios.head_image.serves import (
     LOST,
-    SHARED_NAME,
     SPOILED,
     TORN,
     accepted,
@@ -72,7 +71,7 @@ three_cold_serves.over(
     expect={
         "shared": SPOILED,
         "exclusive_shared": SPOILED,
-        "shared_forgiving": SHARED_NAME,
+        "shared_forgiving": TORN,
         "flock_removed": SPOILED,
     },
 )

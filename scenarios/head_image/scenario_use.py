@@ -52,7 +52,7 @@ def counted(name: str, serves: int, most: int, least: int = 0) -> Scenario:
 
 
 cold_twice = counted("cold_twice", serves=2, most=2, least=1)
-warm = counted("warm", serves=2, most=0)
+warm = counted("warm", serves=1, most=0)
 warm.setup(lambda box: (box / IMAGE).write_bytes(WHOLE))
 # One refusal, one repack.
 refused = counted("refused", serves=1, most=1, least=1)
