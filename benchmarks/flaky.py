@@ -10,64 +10,16 @@ as `Flaky` or a failed health check, ends the benchmark with status 1.
 from __future__ import annotations
 
 import argparse
-import copy
-import dataclasses
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
-import hypothesis
-from hypothesis import Phase, given, seed, settings
-from hypothesis import strategies as st
-
-import racecheck
-from racecheck.scenario import Scenario, load, select
-
 ROOT = Path(__file__).parents[1]
-# Explaining runs an example some dozen times more, which is nothing else.
-PHASES = (Phase.generate, Phase.target, Phase.shrink)
+sys.path.insert(0, str(ROOT))
 
-
-@st.composite
-def enlarged(draw: st.DrawFn, scenario: Scenario) -> Scenario:
-    """Draw a scenario with as many of each actor as there are, or one more."""
-    made = copy.copy(scenario)
-    made.expect = frozenset()
-    made._declarations = [  # noqa: SLF001  it is a copy
-        # One more of a single one would have another name, which others may use.
-        dataclasses.replace(each, count=each.count + draw(st.integers(0, 1)))
-        if each.count > 1
-        else each
-        for each in scenario._declarations  # noqa: SLF001  as above
-    ]
-    return made
-
-
-def outcome(scenario: Scenario, number: int, budget: int, examples: int) -> str:
-    """Return what a property comes to with a seed."""
-
-    @seed(number)
-    @settings(
-        deadline=None,
-        database=None,
-        max_examples=examples,
-        phases=PHASES,
-        report_multiple_bugs=False,
-    )
-    @given(enlarged(scenario))
-    def holds(drawn: Scenario) -> None:
-        racecheck.check(drawn, budget=budget)
-
-    try:
-        holds()
-    except racecheck.RaceFoundError:
-        return "a race"
-    except racecheck.NoVerdictError as error:
-        return f"no verdict: {str(error).partition(': ')[2]}"
-    except hypothesis.errors.HypothesisException as error:
-        return f"HYPOTHESIS: {type(error).__name__}: {error}"
-    return "holds"
+from racecheck.scenario import load, select  # noqa: E402  the path is known now
+from tests.property.shipped import BLAMED, outcome  # noqa: E402  as above
 
 
 def main() -> int:
@@ -97,7 +49,7 @@ def main() -> int:
         shown = ", ".join(f"{text} {count}" for text, count in sorted(found.items()))
         print(f"{loaded.name}: {shown}", flush=True)
     print(f"{time.monotonic() - begun:.0f} s: {dict(total)}")
-    return int(any(text.startswith("HYPOTHESIS") for text in total))
+    return int(any(text.startswith(BLAMED) for text in total))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,27 @@
+"""Guards that Hypothesis finds nothing flaky, as `benchmarks/flaky.py` does at length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from racecheck.scenario import load, select
+from tests.property.shipped import outcome
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("names/lost_update/unlocked", "a race"),
+        ("names/lost_update/locked", "holds"),
+        ("head_image/two_cold_serves/shared", "a race"),
+    ],
+)
+def test_shipped_scenarios_are_not_flaky(name: str, expected: str) -> None:
+    (found,) = select(load([ROOT / "scenarios"]), [name])
+    outcomes = {outcome(found.scenario, seed, budget=5, examples=2) for seed in (0, 1)}
+    assert outcomes == {expected}
