@@ -13,9 +13,11 @@ import racecheck
 from racecheck.model import Coverage, Kind
 from racecheck.property import Drawn, evictors, workloads, writers
 from racecheck.property import operations as ops
-from racecheck.scenario.leftovers import FileLeft
 from scenarios.ensure_symlink import parts
 from scenarios.ensure_symlink.links import ensure_missing_ok
+from scenarios.eviction.evictors import EVICTORS
+from scenarios.eviction.scenario import other_image, tidy
+from scenarios.eviction.scenario import serve as serve_cache
 from scenarios.head_image.image import validate
 from scenarios.head_image.serves import IMAGE, serve
 from scenarios.head_image.writers import write_pid, write_shared
@@ -104,6 +106,7 @@ def releases(box: Path) -> dict[str, Path]:
     return {"link": box / parts.LINK, "target": box / parts.NEW}
 
 
+EVICTING = [EVICTORS["skip_temps"], EVICTORS["by_name"]]
 ENSURE = ops(parts.ensure, way=ensure_missing_ok)
 
 
@@ -151,33 +154,12 @@ def test_the_name_is_found_taken_by_three_and_never_by_two() -> None:
     assert lost.exception == "builtins.FileExistsError"
 
 
-def evict_by_name(box: Path, *, spare_temps: bool) -> int:
-    """Keep one entry, the last by age and name, as a cache of one image does."""
-    entries = sorted(box.iterdir())
-    left = [each for each in entries if not spare_temps or ".tmp" not in each.name]
-    victims = sorted(left, key=lambda each: (age_of(each), each.name))[:-1]
-    for each in victims:
-        each.unlink(missing_ok=True)
-    return len(victims)
-
-
-def age_of(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
-
-
-# The name of the other image comes after that of a temporary file.
-OTHER = FileLeft("other.img", b"of another pack")
-
-
 @quick()
 @given(
     workloads(
-        writers(BY_PID, succeeds=bool),
-        evictors(ops(evict_by_name, spare_temps=st.booleans())),
-        box=OTHER,
+        writers(ops(serve_cache, write=write_pid), succeeds=bool),
+        evictors(ops(tidy, evict=st.sampled_from(EVICTING)), operations=2),
+        setup=other_image,
     )
 )
 def no_write_is_lost_to_an_evictor(workload: Drawn) -> None:
@@ -186,10 +168,11 @@ def no_write_is_lost_to_an_evictor(workload: Drawn) -> None:
 
 def test_an_evictor_by_name_comes_down_to_one_writer() -> None:
     error = falsified(no_write_is_lost_to_an_evictor)
-    assert operations(error.trace) == ["evict_by_name", "serve"]
-    assert "spare_temps=False" in error.about
+    assert operations(error.trace) == ["serve", "tidy"]
+    # The other one spares temporary files.
+    assert "choose=<function excess at" in error.about
     lost = [step for step in error.trace.steps if step.kind is Kind.RENAME]
     assert [(step.actor, step.failed) for step in lost] == [("serve", True)]
     removed = [step for step in error.trace.steps if step.kind is Kind.UNLINK]
-    assert removed[0].actor == "evict_by_name"
-    assert removed[0].args["path"] == "head.img.tmp.1001"
+    assert removed[0].actor == "tidy"
+    assert removed[0].args["path"] == "cache/head.img.tmp.1001"

@@ -1,4 +1,4 @@
-"""Guards that Hypothesis finds nothing flaky, as `benchmarks/flaky.py` does at length."""
+"""Guards that Hypothesis finds nothing flaky; `benchmarks/flaky.py` looks longer."""
 
 from __future__ import annotations
 
