@@ -18,7 +18,8 @@ many_workers = Scenario(
     "ensure_symlink/many_workers",
     invariants=[no_lost_writes()],
     engine="stress",
-    budget=3,
+    # Not every execution meets the race: a worker that is fast leaves nothing to do.
+    budget=8,
     tags="B58",
 )
 
