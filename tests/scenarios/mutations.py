@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LINKS, PIECES = "ensure_symlink/links.py", "ensure_symlink/pieces.py"
 OVERLAY, STAGES = "overlay/overlay.py", "overlay/pieces.py"
 EVICTION = "names/eviction.py"
+WRITERS, FILLING = "head_image/writers.py", "head_image/filling.py"
+TEMP_NAMES = "head_image/temp_names.py"
+EVICTORS, SWEEPERS = "eviction/evictors.py", "eviction/sweepers.py"
 
 
 def _of(system: str, *names: str) -> tuple[str, ...]:
@@ -59,6 +62,12 @@ STAGE = _of(
     *("warm/stage_folder", "disk_full/stage_folder", "rename_fails/stage_folder"),
     *("same_pid/stage_folder", "marked/stage_folder", "killed/stage_folder"),
 )
+IMAGE = _of(
+    "head_image",
+    *("two_cold_serves/pid", "failing_close/pid", "failing_calls/pid", "killed/pid"),
+    *("full_path/pid", "long_name/pid"),
+)
+
 SPLIT_LOCK = (
     "the file goes only after the link was made: who has the other lock finds it right"
 )
@@ -248,6 +257,100 @@ def named() -> list[Mutant]:
             "        os.unlink(folder / name)\n        removed += 1\n",
             *_of("names", "two_evictors/missing_ok", "evicted_file/open"),
         ),
+        replaced(
+            "the temp file of an image is shared",
+            TEMP_NAMES,
+            'return Path(f"{path}.tmp.{os.getpid()}")',
+            'return Path(f"{path}.tmp")',
+            *IMAGE,
+        ),
+        replaced(
+            "the random part of a temp name is the same for all",
+            TEMP_NAMES,
+            "secrets.token_hex(4)",
+            "'0'",
+            *_of("head_image", "same_pid/unique"),
+        ),
+        replaced(
+            "the number of a write is the same for all",
+            TEMP_NAMES,
+            'return Path(f"{pid_temp(path)}.{next(_writes)}")',
+            'return Path(f"{pid_temp(path)}.1")',
+            *_of("head_image", "two_threads/counted"),
+        ),
+        replaced(
+            "the temp file of an image stays after an error",
+            WRITERS,
+            "        remove(temp)\n        return False\n    return True\n\n\n@data",
+            "        return False\n    return True\n\n\n@data",
+            *IMAGE,
+        ),
+        replaced(
+            "a name that does not fit is used as it is",
+            WRITERS,
+            "    temp = pid_temp(path)\n    if not fits(temp):\n        return False\n",
+            "    temp = pid_temp(path)\n",
+            *IMAGE,
+            harmless="the kernel allows no longer names, and refuses it too",
+        ),
+        replaced(
+            "an error of a close is ignored",
+            FILLING,
+            "    try:\n        write_all(fd, sections)\n    finally:\n"
+            "        os.close(fd)\n",
+            "    try:\n        write_all(fd, sections)\n    finally:\n"
+            "        with suppress(OSError):\n            os.close(fd)\n",
+            *IMAGE,
+        ),
+        replaced(
+            "a short write is taken for a whole one",
+            FILLING,
+            "        while rest:\n            rest = rest[os.write(fd, rest) :]\n",
+            "        os.write(fd, rest)\n",
+            *IMAGE,
+        ),
+        replaced(
+            "what was put aside is not looked at",
+            EVICTORS,
+            "    chosen = found is not None and found.inode == entry.inode\n",
+            "    chosen = found is not None\n",
+            *_of("eviction", "replaced_victim/aside-pid"),
+        ),
+        replaced(
+            "an evictor takes no lock",
+            EVICTORS,
+            '"locked": Eviction(choose=excess_of_images, guard=locked)',
+            '"locked": Eviction(choose=excess_of_images)',
+            *_of("eviction", "replaced_under_lock/locked-folder_locked"),
+        ),
+        replaced(
+            "temp files are taken for entries",
+            EVICTORS,
+            '"skip_temps": Eviction(choose=excess_of_images)',
+            '"skip_temps": Eviction()',
+            *_of("eviction", "live_temp/skip_temps-pid"),
+        ),
+        replaced(
+            "the entry in use is evicted",
+            EVICTORS,
+            "if entry.name != current]",
+            "if entry.name]",
+            *_of("eviction", "on_write/pid-keep_current"),
+        ),
+        replaced(
+            "a sweeper takes every process for dead",
+            SWEEPERS,
+            "    yield not _lives(",
+            "    yield bool(",
+            *_of("eviction", "stalled_writer/of_the_dead-pid"),
+        ),
+        replaced(
+            "a sweeper removes what is as old as the window",
+            SWEEPERS,
+            "return age_ns > WINDOW_S",
+            "return age_ns >= WINDOW_S",
+            *_of("eviction", "window/by_age"),
+        ),
     ]
 
 
@@ -263,6 +366,9 @@ def generated() -> Iterator[Mutant]:
         (OVERLAY, "build_fixed", FIXED),
         (OVERLAY, "_replacing", FIXED),
         (STAGES, "build_stage_folder", STAGE),
+        (WRITERS, "write_pid", IMAGE),
+        (FILLING, "fill", IMAGE),
+        (FILLING, "write_all", IMAGE),
     ):
         for make in (deletions, swaps):
             for mutant in make(module, function, *selection):
