@@ -89,6 +89,19 @@ def fill_unchecked(fd: int, sections: Sequence[bytes]) -> None:
             os.close(fd)
 
 
+def fill_once(fd: int, sections: Sequence[bytes]) -> None:
+    """Write each section with one call, and take it for written.
+
+    Raises:
+        OSError: If a write fails or the close does.
+    """
+    try:
+        for section in sections:
+            os.write(fd, section)
+    finally:
+        os.close(fd)
+
+
 def fill_and_keep(fd: int, sections: Sequence[bytes]) -> None:
     """Write the sections and forget to close.
 

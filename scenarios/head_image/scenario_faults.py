@@ -4,7 +4,15 @@ from pathlib import Path
 
 from racecheck.invariants import invariant, served, temp_files_bounded
 from racecheck.model import FaultKind, History, Kind, View
-from racecheck.scenario import Scenario, crash, crashes, errno, errnos, make_old
+from racecheck.scenario import (
+    Scenario,
+    crash,
+    crashes,
+    errno,
+    errnos,
+    make_old,
+    short_writes,
+)
 from scenarios.head_image.image import Refusal, read_head_image
 from scenarios.head_image.reading import Reader, read_mapped, read_raw
 from scenarios.head_image.serves import (
@@ -134,6 +142,13 @@ disk_full = cold_serves(
     tags={"B13"},
 )
 disk_full.over(write=some("shared", "pid"), expect={"shared": SHARED_NAME})
+
+
+# A write may transfer less than it was given, and says so.
+short = cold_serves("short_writes", faults=[short_writes(1)], tags={"B13"})
+short.over(
+    write=some("pid", "written_once"), expect={"written_once": TORN | {"identical"}}
+)
 
 
 @invariant

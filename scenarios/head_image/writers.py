@@ -237,6 +237,7 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
         "exclusive": Way(create=filling.open_exclusive),
         "exclusive_shared": replace(SHARED, create=filling.open_exclusive),
         "close_unchecked": Way(fill=filling.fill_unchecked),
+        "written_once": Way(fill=filling.fill_once),
         "never_closed": Way(fill=filling.fill_and_keep),
         "link": Way(publish=publishing.link_once),
         "link_kept": Way(publish=publishing.link_and_keep),

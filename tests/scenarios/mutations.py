@@ -65,7 +65,7 @@ STAGE = _of(
 IMAGE = _of(
     "head_image",
     *("two_cold_serves/pid", "failing_close/pid", "failing_calls/pid", "killed/pid"),
-    *("full_path/pid", "long_name/pid"),
+    *("full_path/pid", "long_name/pid", "short_writes/pid"),
 )
 
 SPLIT_LOCK = (
