@@ -4,7 +4,7 @@ from racecheck.api.exploring import Options, ReplayResult, explore, explore_all,
 from racecheck.api.exporting import export
 from racecheck.api.in_tests import check
 from racecheck.api.race import RaceFoundError
-from racecheck.api.races import races_of
+from racecheck.api.races import race_of, races_of
 from racecheck.api.regressions import regression
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "explore",
     "explore_all",
     "export",
+    "race_of",
     "races_of",
     "regression",
     "replay",

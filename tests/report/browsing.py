@@ -60,6 +60,4 @@ def start(profile: Path) -> Any:  # noqa: ANN401  much of selenium has no types
     # A machine that does other things as well is slow to draw.
     found.set_script_timeout(120)
     found.set_page_load_timeout(120)
-    # What the browser shows by itself is none of the pages.
-    found.get("about:blank")
     return found

@@ -222,6 +222,23 @@ def test_an_exported_test_of_a_shipped_scenario_fails_though_it_is_expected(
     assert "every_increment_counts broken in" in done.stdout
 
 
+def test_a_replay_writes_a_page_and_a_trace_file(run: Path, tmp_path: Path) -> None:
+    race = read_trace(run / "out" / "answer.two.no_lost_writes.trace")
+    page, trace = tmp_path / "page.html", tmp_path / "one.trace"
+
+    done = racecheck(
+        run,
+        *("replay", race.finding.token, "scenario_answer.py"),
+        *("--report", str(page), "--trace", str(trace)),
+    )
+
+    assert done.returncode == 1
+    assert "why: Step " in done.stdout
+    assert race.finding.token in page.read_text()
+    again = read_trace(trace).finding.trace
+    assert again.detail == race.finding.trace.detail
+
+
 def test_a_token_of_something_else_is_refused(run: Path) -> None:
     done = racecheck(run, "export", "rc1-nothing", "scenario_answer.py")
 
