@@ -15,12 +15,11 @@ from racecheck.scenario import Scenario
 from scenarios.overlay.overlay import CONFIG_NAME, build_faulty, build_fixed
 from scenarios.overlay.parts import MODEL, OVERLAY, build, model_folder, whole_config
 
-BUILDERS = {"faulty": build_faulty, "fixed": build_fixed}
 FAULTY = {"no_lost_writes", "no_unexpected_errors", "source_untouched", "whole_images"}
 
 
 def builders(name: str, count: int, budget: int | None = None) -> Scenario:
-    """Make a scenario of builders."""
+    """Make a scenario of so many builders, without its variants."""
     scenario = Scenario(
         name,
         invariants=[
@@ -33,9 +32,14 @@ def builders(name: str, count: int, budget: int | None = None) -> Scenario:
     )
     scenario.setup(model_folder)
     scenario.writer(build, count=count)
-    scenario.over(builder=BUILDERS, expect={"faulty": FAULTY})
     return scenario
 
 
 two_builders = builders("overlay/builders_of_two_files/two", 2)
+two_builders.over(
+    builder={"faulty": build_faulty, "fixed": build_fixed}, expect={"faulty": FAULTY}
+)
+
+# What three break, two break in fewer steps. That they break nothing is another thing.
 three_builders = builders("overlay/builders_of_two_files/three", 3, budget=300)
+three_builders.over(builder={"fixed": build_fixed})

@@ -57,8 +57,8 @@ CASES = (
 )
 
 
-def explored(case: Case, write: Writer) -> ScenarioResult:
-    """Explore cold serves that write the image in one way."""
+def cold_serves(case: Case, write: Writer) -> Scenario:
+    """Return cold serves that write the image in one way."""
     scenario = Scenario(
         "cold_serves",
         invariants=[
@@ -75,7 +75,13 @@ def explored(case: Case, write: Writer) -> ScenarioResult:
     scenario.writer(serve, count=case.writers, succeeds=bool)
     if case.readers:
         scenario.reader(warm_serve, count=case.readers)
-    return explore(scenario, Options(budget=Budget(executions=1000), shrink=False))
+    return scenario
+
+
+def explored(case: Case, write: Writer) -> ScenarioResult:
+    """Explore them."""
+    options = Options(budget=Budget(executions=1000), shrink=False)
+    return explore(cold_serves(case, write), options)
 
 
 def id_of(case: Case) -> str:

@@ -1,0 +1,85 @@
+"""Measure how much sooner an exploration ends that several processes share.
+
+Run from the checkout: `python -m benchmarks.sharing --jobs 2`. Each round explores the
+same scenario alone and shared, one after the other, and gives one ratio. It ends with
+status 1 if a result depends on who has made it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from racecheck.api import Options, explore_all
+from racecheck.scenario import Budget, load, select
+
+if TYPE_CHECKING:
+    from racecheck.model import ScenarioResult
+
+ROOT = Path(__file__).parents[1]
+SEARCH = "overlay/builders_of_two_files/two/fixed"
+SAMPLED = "head_image/three_cold_serves/pid"
+CASES = (
+    ("search", SEARCH, "dpor"),
+    ("pct", SAMPLED, "pct"),
+    ("pos", SAMPLED, "pos"),
+    ("mixed", SAMPLED, "mixed"),
+)
+
+
+def main() -> int:
+    """Run, and print a row a case."""
+    parser = argparse.ArgumentParser(description="Share explorations.")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--executions", type=int, default=300, help="samples a round")
+    parser.add_argument("--cases", nargs="*", default=[case for case, _, _ in CASES])
+    options = parser.parse_args()
+    print(f"{'':10}{'alone':>9}{'shared':>9}   times sooner: median, least, greatest")
+    wrong = 0
+    for case, name, scheduler in CASES:
+        if case not in options.cases:
+            continue
+        alone, shared, ratios = [], [], []
+        for _ in range(options.rounds):
+            first, second = (
+                explored(name, scheduler, jobs, options.executions)
+                for jobs in (1, options.jobs)
+            )
+            alone.append(first.seconds)
+            shared.append(second.seconds)
+            ratios.append(first.seconds / second.seconds)
+            wrong += without_time(first) != without_time(second)
+        times = [f"{statistics.median(each):>7.2f} s" for each in (alone, shared)]
+        sooner = [statistics.median(ratios), min(ratios), max(ratios)]
+        shown = ", ".join(f"{each:.2f}" for each in sooner)
+        print(f"{case:10}{times[0]}{times[1]}   {shown}", flush=True)
+    load_now = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"load {load_now}, {len(os.sched_getaffinity(0))} processors")
+    print(f"results that depend on the number of jobs: {wrong}")
+    return 1 if wrong else 0
+
+
+def explored(name: str, scheduler: str, jobs: int, executions: int) -> ScenarioResult:
+    """Explore a shipped scenario."""
+    options = Options(
+        jobs=jobs, scheduler=scheduler, budget=Budget(executions=executions)
+    )
+    found = select(load([ROOT / "scenarios"]), [name])
+    (result,) = explore_all(found, options)
+    return result
+
+
+def without_time(result: ScenarioResult) -> ScenarioResult:
+    """Return what must not depend on who has made it."""
+    return msgspec.structs.replace(result, seconds=0.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
