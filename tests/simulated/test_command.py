@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.engine.circumstances import refuse
@@ -120,3 +123,35 @@ def test_a_scenario_about_windows_has_no_verdict_elsewhere(file: Path) -> None:
 
     assert done.returncode == 3
     assert "about a simulated windows, which the process engine is not" in done.stdout
+
+
+ENDLESS = """
+from racecheck.scenario import Scenario
+
+endless = Scenario("endless", engine="simulated", budget=1_000_000)
+
+
+@endless.writer(count=2, repeat=50)
+def save(box, me):
+    (box / me.name).write_text("42")
+    (box / me.name).read_text()
+    (box / "started").touch()
+"""
+
+
+def test_an_interrupted_simulation_leaves_no_process(file: Path) -> None:
+    file.write_text(ENDLESS)
+    argv = [sys.executable, "-m", "racecheck", "run", str(file), "--scheduler", "pct"]
+    with subprocess.Popen(argv, cwd=ROOT) as running:
+        until = time.monotonic() + 60
+        descendants: list[psutil.Process] = []
+        # Actors are threads, so that with one of those it is under way.
+        while not any(each.num_threads() > 1 for each in descendants):
+            assert running.poll() is None
+            assert time.monotonic() < until
+            descendants = psutil.Process(running.pid).children(recursive=True)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+
+    _, left = psutil.wait_procs(descendants, timeout=30)
+    assert left == []
