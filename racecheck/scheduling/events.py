@@ -25,7 +25,8 @@ class Event:
         lane: Who took it.
         footprint: What it read and changed.
         past: The steps that happened before it, itself included, as a mask.
-        direct: Earlier steps of others that it conflicts with, in order.
+        direct: Earlier steps of others that it conflicts with, in order, without those
+            that one of the others happened after.
         enabler: The step that made it possible, if another actor's did, else -1.
     """
 
@@ -58,13 +59,18 @@ class Events:
         if enabler >= 0:
             past |= self._events[enabler].past
         direct = []
-        for index in range(len(self._events) - 1, -1, -1):
+        # What a later one happened after need not be compared: it is in the past with
+        # that one, which lies between the two, so that they are no race.
+        rest = self._mask(len(self._events)) & ~past
+        while rest:
+            index = rest.bit_length() - 1
             other = self._events[index]
             if other.lane == lane:
                 past |= other.past
             elif conflicts(other.footprint, footprint):
                 past |= other.past
                 direct.append(index)
+            rest &= self._mask(index) & ~past
         self._events.append(
             Event(lane, footprint, past, tuple(reversed(direct)), enabler)
         )
