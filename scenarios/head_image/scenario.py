@@ -51,8 +51,8 @@ two_cold_serves.over(
         "pid_reverted": SPOILED,
     },
     tags={
-        "shared": {"B03", "B35"},
-        "pid": {"B37"},
+        "shared": {"B03", "B35", "quick"},
+        "pid": {"B37", "quick"},
         "link_kept": {"B37"},
         "pid_reverted": {"B06"},
         "copy": {"B07"},

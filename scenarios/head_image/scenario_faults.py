@@ -14,7 +14,7 @@ from racecheck.scenario import (
     short_writes,
 )
 from scenarios.head_image.image import Refusal, read_head_image
-from scenarios.head_image.reading import Reader, read_mapped, read_raw
+from scenarios.head_image.reading import Reader, read_raw
 from scenarios.head_image.serves import (
     IMAGE,
     KEY,
@@ -187,6 +187,7 @@ failing_close.reader(load)
 failing_close.over(
     write=some("pid", "shared", "close_unchecked"),
     expect={"close_unchecked": {"failed_closes_count"}},
+    tags={"pid": "quick", "close_unchecked": "quick"},
 )
 
 # --- what a torn file is read as ------------------------------------------------------
@@ -213,6 +214,6 @@ def load_by(box: Path, read: Reader) -> bytes | Refusal:
 
 
 torn_reads.over(
-    read={"validated": read_head_image, "mapped": read_mapped, "raw": read_raw},
+    read={"validated": read_head_image, "raw": read_raw},
     expect={"raw": {"served"}},
 )

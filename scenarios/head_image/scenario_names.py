@@ -109,6 +109,7 @@ stale_temp.over(
         "folder-exclusive": LOST,
         "link-exclusive": LOST,
     },
+    tags={"link-pid": "quick", "link-mkstemp": "quick"},
 )
 
 # --- names that do not fit ------------------------------------------------------------
