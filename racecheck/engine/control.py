@@ -92,6 +92,7 @@ class Control:
         self._note = note
         self._tell_ended = ended
         self._early: dict[int, int] = {}
+        self._have_slept = False
         self._ids = Ids()
         self._futexes = Futexes(machine.registers, note)
         self.signals = Signals(self, machine, clock, actors, self._ids)
@@ -239,6 +240,9 @@ class Control:
 
     def sleepers(self) -> list[Task]:
         """Return the tasks that sleep in the kernel, for a reason unknown."""
+        if not self._have_slept:
+            # Most executions have none, and ask after each step.
+            return []
         return [
             task
             for task in self.tasks.values()
@@ -375,6 +379,7 @@ class Control:
             watchdog.interrupted = 0
             if not watchdog.burning:
                 task.wait = KernelWait("sleep")
+                self._have_slept = True
                 return True
             # It may wait for a clock to move. If so, that is to be seen.
             task.process.ask(wanted=True)

@@ -284,14 +284,13 @@ class Execution:
         return points
 
     def _choices(self) -> list[SchedulingPoint]:
-        found = [
-            (task, point)
-            for actor in self._actors
-            for task in actor.tasks
-            if (point := task.choice()) is not None
-        ]
         if not self._bounds:
-            return [point for _, point in found]
+            return [
+                point
+                for actor in self._actors
+                for task in actor.tasks
+                if (point := task.choice()) is not None
+            ]
         return [
             msgspec.structs.replace(
                 point,
@@ -299,7 +298,9 @@ class Execution:
                     task.actor.name, point, has_written=task.actor.has_written
                 ),
             )
-            for task, point in found
+            for actor in self._actors
+            for task in actor.tasks
+            if (point := task.choice()) is not None
         ]
 
     def _left(self) -> list[Task]:
@@ -326,9 +327,10 @@ class Execution:
         return self._locks.describe(task) if isinstance(wait, LockWait) else wait.call
 
     def _find(self, lane: str) -> Task:
-        for task in self._left():
-            if task.lane == lane and task.choice() is not None:
-                return task
+        for actor in self._actors:
+            for task in actor.tasks:
+                if task.lane == lane and task.choice() is not None:
+                    return task
         raise EngineError(f"the scheduler chose {lane!r}, which is not enabled")
 
     def _start_ready(self) -> None:

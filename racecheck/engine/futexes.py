@@ -83,6 +83,8 @@ class Futexes:
         only where nobody else can go on, since a program that changes a word wakes its
         waiters itself.
         """
+        if not self._words:
+            return
         for wait, (process, address, value) in list(self._words.items()):
             try:
                 word = int.from_bytes(process.memory.read(address, 4), "little")

@@ -101,13 +101,14 @@ class Judge:
         Returns:
             What this adds to the step's footprint: see `Watch`.
         """
-        self._ask(
-            self._at_steps,
-            lambda each: each.after_step(view, history, step),
-            step=step.index,
-            actor=step.actor,
-            view=view,
-        )
+        if self._at_steps:
+            self._ask(
+                self._at_steps,
+                lambda each: each.after_step(view, history, step),
+                step=step.index,
+                actor=step.actor,
+                view=view,
+            )
         return self.watch.after(step, view, history)
 
     def on_return(
