@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.beside import subjects
 
 _MEMORY = "/dev/shm"  # noqa: S108  where racecheck's boxes are
+_DATABASE = f"{_MEMORY}/frontrun-counter.db"
 
 
 class Box:
@@ -86,7 +87,7 @@ def _found_all_in(folder: str) -> bool:
 
 
 def _table() -> str:
-    return subjects.prepare_table(f"{_MEMORY}/frontrun-counter.db")
+    return subjects.prepare_table(_DATABASE)
 
 
 _TASKS: dict[str, dict[str, Any]] = {
@@ -135,6 +136,7 @@ def main() -> None:
         "seconds": time.perf_counter() - start,
         "found": not result.property_holds,
     }
+    Path(_DATABASE).unlink(missing_ok=True)
     print(json.dumps(found))
 
 
