@@ -95,7 +95,15 @@ def tell(trace: Trace, invariant: str, message: str) -> Story:
     acts = acts_of(trace, [pair.first, pair.second, pair.relied])
     first, second = acts[pair.first], acts[pair.second]
     relied = acts[pair.relied] if pair.relied is not None else None
-    cause = known.sentence if known is not None else _cause(first, second, relied, pair)
+    if known is not None:
+        cause = known.sentence
+    elif trace.verdict is Verdict.DEADLOCKED:
+        cause = (
+            f"Step {first.index} of {first.lane} and step {second.index} of "
+            f"{second.lane} took {pair.what}, and then nobody could go on."
+        )
+    else:
+        cause = _cause(first, second, relied, pair)
     return Story(
         printable(verdict),
         printable(cause),
