@@ -23,7 +23,7 @@ __all__ = [
     "ReplayResult",
 ]
 
-SCHEDULERS = ("dpor", "mixed", "pct", "pos", "random")
+SCHEDULERS = ("dpor", "dpor-awake", "mixed", "pct", "pos", "random")
 """Names of the schedulers that an exploration can use."""
 
 DEFAULT_BUDGET = Budget(executions=1000)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from racecheck.scheduling.alternating import AlternatingScheduler
 from racecheck.scheduling.dpor import DPORScheduler
 from racecheck.scheduling.drawn import DrawnScheduler
-from racecheck.scheduling.exhaustive import ExhaustiveScheduler
+from racecheck.scheduling.exhaustive import ExhaustiveScheduler, awake_scheduler
 from racecheck.scheduling.mixed import mixed_scheduler
 from racecheck.scheduling.pct import PCTScheduler
 from racecheck.scheduling.planned_faults import PlannedFaultsScheduler
@@ -58,6 +58,7 @@ class SchedulerFactory(Protocol):
 
 SCHEDULERS: Mapping[str, SchedulerFactory] = {
     "dpor": ExhaustiveScheduler,
+    "dpor-awake": awake_scheduler,
     "mixed": mixed_scheduler,
     "pct": PCTScheduler,
     "pos": POSScheduler,

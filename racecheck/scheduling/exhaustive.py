@@ -33,17 +33,25 @@ class ExhaustiveScheduler:
         sampled: Samples so far.
     """
 
-    def __init__(self, seed: int = 0, *, first: int = 0, stride: int = 1) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        first: int = 0,
+        stride: int = 1,
+        sleep_sets: bool = True,
+    ) -> None:
         """Prepare.
 
         Args:
             seed: Seed of the executions' random bytes, and of the samples.
             first: Which share of the samples to take, from 0.
             stride: How many shares there are.
+            sleep_sets: As for `DPORScheduler`.
         """
         self.exhaustive = 0
         self.sampled = 0
-        self._search = DPORScheduler(seed)
+        self._search = DPORScheduler(seed, sleep_sets=sleep_sets)
         self._samples = RandomFaultsScheduler(
             mixed_scheduler(seed, first=first, stride=stride)
         )
@@ -114,3 +122,14 @@ class ExhaustiveScheduler:
 
     def _takes_samples(self, turn: int) -> bool:
         return self._search.left_out or (turn >= _ALONE and not self.finished)
+
+
+def awake_scheduler(
+    seed: int, *, first: int = 0, stride: int = 1
+) -> ExhaustiveScheduler:
+    """Make the same without sleep sets.
+
+    It makes some executions again that differ in nothing, and needs no rule that makes
+    up for what sleeps. So it is there to check the other one.
+    """
+    return ExhaustiveScheduler(seed, first=first, stride=stride, sleep_sets=False)

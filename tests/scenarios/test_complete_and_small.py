@@ -84,6 +84,19 @@ def explored(case: Case, write: Writer) -> ScenarioResult:
     return explore(cold_serves(case, write), options)
 
 
+def test_without_sleep_sets_the_same_is_proven_in_more_executions() -> None:
+    results = [
+        explore(cold_serves(CASES[0], write_pid), Options(scheduler=scheduler))
+        for scheduler in ("dpor", "dpor-awake")
+    ]
+
+    asleep, awake = results
+    assert {result.coverage for result in results} == {Coverage.COMPLETE}
+    assert {result.verdict for result in results} == {Verdict.PASSED}
+    assert awake.bounds["given_up"] == 0
+    assert awake.executions > asleep.executions
+
+
 def id_of(case: Case) -> str:
     return case.name.replace(" ", "-")
 
