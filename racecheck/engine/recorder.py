@@ -221,10 +221,16 @@ class Recorder:
         first, *others = (os.fsdecode(word) for word in words)
         if first == sys.executable:
             first = "python"
-        text = shlex.join([os.path.basename(first), *others])
+        root = str(self._machine.sandbox.root)
+        named = [
+            source(word).name
+            if os.path.isabs(word) and not word.startswith(root)
+            else word
+            for word in others
+        ]
+        text = shlex.join([os.path.basename(first), *named])
         for folder, shown in ((f"{self._box}/", ""), (self._box, ".")):
             text = text.replace(folder, shown)
-        root = str(self._machine.sandbox.root)
         text = legible(text.replace(root, "$SANDBOX"))[:_LONGEST_COMMAND]
         return self._programs.setdefault(text, len(self._programs))
 

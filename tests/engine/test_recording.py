@@ -6,6 +6,7 @@ import fcntl
 import inspect
 import multiprocessing
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -201,6 +202,19 @@ def test_other_programs_are_told_by_their_command() -> None:
     assert {programs[each] for each in shells} == {
         "sh -c 'echo 42 > answer; rm answer'"
     }
+
+
+def test_command_lines_do_not_tell_where_files_are() -> None:
+    made = Scenario("recorded")
+    script = os.path.abspath(__file__)
+    code = "import sys; open('made', 'w').write(sys.argv[1][-4:])"
+    made.writer(name="python")(command([sys.executable, "-c", code, script]))
+    seen = run(made, record=True)
+
+    (opened,) = seen.of("python", Kind.OPEN)
+    number = detail(seen.trace).moments[opened.index].program
+    words = shlex.split(detail(seen.trace).programs[number])
+    assert words == ["python", "-c", code, HERE]
 
 
 def test_a_crash_has_the_line_that_was_not_reached() -> None:
