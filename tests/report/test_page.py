@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from html.parser import HTMLParser
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from racecheck.report.diagnosis import Diagnosis
+from racecheck.report.markdown import summarize
 from racecheck.report.page import render_index, render_race
 from racecheck.storage import read_trace, write_trace
 from tests.report.races import ODD_NAMES, long_race, odd_race
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from racecheck.model import Trace
 
 MOST_BYTES = 300_000
 
@@ -170,3 +175,34 @@ def test_the_list_links_each_race_to_its_page(*, as_expected: bool) -> None:
     text = " ".join(" ".join(parts.words).split())
     assert text.count("surprise") == 1 + 2 * (not as_expected)
     assert ("2 as expected" in text) is as_expected
+
+
+def test_a_diagnosis_is_shown_with_its_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The module, which has the name of its function.
+    module = importlib.import_module("racecheck.report.diagnosis.diagnose")
+    known = Diagnosis(
+        pattern="made-up",
+        title="Somebody <else> came first",
+        sentence="One & the other met.",
+        why="Because they did.",
+        first=3,
+        second=9,
+        recipe="docs/recipes.md#made-up",
+        repair="Let them not meet.",
+    )
+
+    def fits(trace: Trace, invariant: str) -> Diagnosis:
+        del trace, invariant
+        return known
+
+    monkeypatch.setattr(module, "PATTERNS", (fits,))
+    race = long_race(20)
+
+    page = Parts(render_race(race))
+
+    text = " ".join(" ".join(page.words).split())
+    for part in (known.title, known.sentence, known.why, known.repair, known.recipe):
+        assert part in text
+    data = json.loads(next(each for each in page.texts if each.startswith("{")))
+    assert data["views"][0]["pair"] == {"first": 3, "second": 9, "relied": None}
+    assert known.why in summarize(race).replace("\\", "")
