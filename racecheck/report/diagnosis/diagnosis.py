@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Diagnosis:
     """The kind of race that an execution shows.
 
-    Where the two steps were taken in their programs, `places.place_of` tells. Names that
-    a subject has given are in the sentence alone: all else is put into Markdown as it is.
+    Where the two steps were taken in their programs, `places.place_of` tells. Names
+    that a subject has given are in the sentence alone: all else is put into Markdown as
+    it is.
 
     Attributes:
         pattern: Name of the kind, as in documents: `check-then-act`.
