@@ -138,7 +138,12 @@ def _replayed(task: Task) -> ReplayResult:
         if isinstance(answer, RacecheckError):
             raise answer
         if isinstance(answer, Replayed):
-            return ReplayResult(trace=answer.trace, left=answer.left, same=answer.same)
+            return ReplayResult(
+                trace=answer.trace,
+                left=answer.left,
+                same=answer.same,
+                engine=task.engine,
+            )
     raise EngineError(f"{task.name}: no answer")
 
 

@@ -29,7 +29,7 @@ def races_of(result: ScenarioResult, workdir: Path | None = None) -> list[Race]:
     about = {
         **_machine(workdir),
         "coverage": f"{result.coverage}, {result.executions} executions",
-        "engine": result.engine,
+        "engine": f"{result.engine} {result.bounds.get('platform', '')}".strip(),
         "scheduler": result.scheduler,
         "seed": str(result.seed),
     }
@@ -64,7 +64,7 @@ def race_of(
         execution=1,
         trace=trace,
     )
-    return Race(finding=finding, about={**_machine(workdir), "engine": "process"})
+    return Race(finding=finding, about={**_machine(workdir), "engine": result.engine})
 
 
 def _machine(workdir: Path | None) -> dict[str, str]:

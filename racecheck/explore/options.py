@@ -82,8 +82,10 @@ class ReplayResult:
         left: Where the program left the recording: the step, what was recorded there
             and what came instead; None if it followed to the end.
         same: Whether every call, argument and result was as recorded.
+        engine: Name of the engine that ran it.
     """
 
     trace: Trace
     left: tuple[int, str, str] | None = None
     same: bool = True
+    engine: str = "process"

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from racecheck.model import Verdict
 from racecheck.report.explain import explain
-from racecheck.report.summary import finding_line, summary
+from racecheck.report.summary import finding_line, machine, summary
 from racecheck.report.text import WIDTH, render
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def junit(results: Sequence[ScenarioResult]) -> str:
         for key, value in (
             ("verdict", str(result.verdict)),
             ("coverage", str(result.coverage)),
+            *((("engine", machine(result)),) if machine(result) else ()),
             ("executions", str(result.executions)),
             *(("token", each.token) for each in result.findings if each.token),
         ):

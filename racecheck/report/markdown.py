@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from racecheck.report.printable import plural, printable
 from racecheck.report.story import tell
-from racecheck.report.summary import totals
+from racecheck.report.summary import machine, totals
 from racecheck.report.text import render
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def summarize_run(results: Sequence[ScenarioResult], races: Iterable[Race]) -> s
         broken = ", ".join(finding.invariant for finding in each.findings)
         verdict = _escape(f"{each.verdict} {broken}".strip())
         lines.append(
-            f"| {_escape(each.name)} | {wrong}{verdict}{wrong} | {each.coverage} "
+            f"| {_escape(each.name)} | {wrong}{verdict}{wrong} "
+            f"| {machine(each, ', ')}{each.coverage} "
             f"| {each.executions} |"
         )
     lines.append("")

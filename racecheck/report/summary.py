@@ -23,17 +23,27 @@ def summary(result: ScenarioResult, *, color: bool = False) -> str:
         color: Whether to set off parts of it with the codes of a terminal.
     """
     word, tone = _word(result)
-    engine = "" if result.engine == "process" else f"{printable(result.engine)}, "
-    if "platform" in result.bounds:
-        engine = f"{printable(result.engine)} {result.bounds['platform']}, "
     # Where there was none, nothing was covered in whatever way it was to be.
     covered = f"{result.coverage}, " if result.executions else ""
     seen = (
-        f"{engine}{covered}{plural(result.executions, 'execution')}, "
+        f"{machine(result, ', ')}{covered}{plural(result.executions, 'execution')}, "
         f"{result.seconds:.1f} s"
     )
     text = f"{printable(result.name)}: {_verdict(result)}"
     return f"{paint(f'{word:<7}', tone, color=color)} {text} ({seen})"
+
+
+def machine(result: ScenarioResult, then: str = "") -> str:
+    """Return what ran a scenario, and nothing if that is what runs scenarios anyway.
+
+    Args:
+        result: What the exploration says.
+        then: What follows if there is something to say.
+    """
+    if result.engine == "process":
+        return ""
+    platform = result.bounds.get("platform", "")
+    return printable(f"{result.engine} {platform}".strip()) + then
 
 
 def finding_line(finding: Finding) -> str:

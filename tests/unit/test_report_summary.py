@@ -8,6 +8,7 @@ import pytest
 
 from racecheck.model import Coverage, Verdict
 from racecheck.report import finding_line, summary, totals
+from racecheck.report.markdown import summarize_run
 from tests.unit.traces import finding, result
 
 BROKEN: dict[str, object] = {
@@ -115,3 +116,21 @@ def test_the_last_line_counts_what_came_of_all() -> None:
             result(verdict=Verdict.DIVERGED, as_expected=False),
         ]
     ) == ("3 scenarios: 1 as expected, 1 not, 1 without a verdict")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, ""),
+        ({"engine": "stress"}, "stress, "),
+        (
+            {"engine": "simulated", "bounds": {"platform": "windows"}},
+            "simulated windows, ",
+        ),
+    ],
+)
+def test_what_ran_it_is_told_in_each_form(fields: dict[str, Any], told: str) -> None:
+    made = result(**fields)
+
+    assert f"({told}sampled, " in summary(made)
+    assert f"| {told}sampled " in summarize_run([made], [])
