@@ -118,7 +118,7 @@ three_stale_links.over(
     way=ways("faulty", "eexist", "missing_ok", "atomic", "flock"), expect=UNLOCKED
 )
 
-three_folders = callers("three_stale_folder", 3, leave_folder, tags=["B54"], budget=100)
+three_folders = callers("three_stale_folder", 3, leave_folder, tags=["B54"], budget=150)
 three_folders.over(
     way=ways("faulty", "eexist", "missing_ok", "exchange", "flock"), expect=UNLOCKED
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from racecheck.invariants import (
     cap_holds,
     evicted_as_chosen,
+    identical,
     never_evicted,
     never_missing,
     no_live_temp_evicted,
@@ -114,6 +115,21 @@ replaced_victim.over(
         # Nothing is lost, and yet it is gone for a while.
         "aside-pid": {"never_missing", "no_silent_loss"},
     },
+)
+
+# A gap is one thing, and an image that is gone for good another.
+put_back = Scenario(
+    "eviction/put_back",
+    invariants=[no_lost_writes(), identical(IMAGE, WHOLE)],
+    setup=old_images,
+    tags={"B27"},
+)
+put_back.writer(succeeds=bool)(serve)
+put_back.evictor(tidy)
+put_back.over(
+    evict=evictors("by_name", "aside"),
+    write=some("pid"),
+    expect={"by_name-pid": {"identical"}},
 )
 
 replaced_under_lock = replacing("replaced_under_lock")

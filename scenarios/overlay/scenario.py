@@ -59,7 +59,7 @@ marked.over(
 )
 
 three_jobs = jobs(
-    "three_jobs", 3, invariants=[no_lost_writes()], tags=["B60"], budget=120
+    "three_jobs", 3, invariants=[no_lost_writes()], tags=["B60"], budget=200
 )
 three_jobs.over(
     builder=builders("faulty", "proposed", "fixed", "stage_folder", "locked"),

@@ -314,7 +314,7 @@ def named() -> list[Mutant]:
             EVICTORS,
             "    chosen = found is not None and found.inode == entry.inode\n",
             "    chosen = found is not None\n",
-            *_of("eviction", "replaced_victim/aside-pid"),
+            *_of("eviction", "put_back/aside-pid"),
         ),
         replaced(
             "an evictor takes no lock",
@@ -379,7 +379,21 @@ def generated() -> Iterator[Mutant]:
 PRIVATE = "nobody else sees the staged folder before it is whole"
 NAMED_ONLY = "a name is chosen a little earlier, and nothing is done with it"
 
+MADE_BY_LOCK = "filelock makes the folder of its lock file by itself"
+
 HARMLESS: dict[tuple[str, str], str] = {
+    (
+        LINKS,
+        "ensure_filelock without `link.parent.mkdir(parents=True, exist_ok=True)`",
+    ): MADE_BY_LOCK,
+    (
+        LINKS,
+        (
+            "ensure_filelock with `with FileLock(f'{link}.lock', "
+            "timeout=LOCK_PATIENCE_S):` before "
+            "`link.parent.mkdir(parents=True, exist_ok=True)`"
+        ),
+    ): MADE_BY_LOCK,
     (
         PIECES,
         (
