@@ -183,6 +183,8 @@ class Taker:
         if row.kind in MUTATING:
             self.touched = pending.touched()
             self._notes.watch_mappings(task.actor, pending)
+        if row.kind in (Kind.OPEN, Kind.EXEC):
+            self._notes.watch_programs(task.actor, pending)
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}

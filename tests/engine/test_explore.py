@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.api import Options, explore
+from racecheck.api.workers import end_workers
 from racecheck.errors import CannotRunError, EngineError, ScenarioError
 from racecheck.invariants import invariant, no_lost_writes, whole_images
 from racecheck.model import Verdict
@@ -350,6 +351,8 @@ def test_an_error_without_a_message_is_told_by_its_name() -> None:
 def test_an_interpreter_that_cannot_be_started_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    # One that is kept would do, and none be started.
+    end_workers()
     python = str(tmp_path / "python")
     monkeypatch.setattr(sys, "executable", python)
 

@@ -46,6 +46,31 @@ def test_a_file_that_is_mapped_by_one_and_written_by_another_gives_no_verdict() 
     assert "has mapped what" in result.reason
 
 
+def test_running_what_another_opens_for_writing_is_never_complete() -> None:
+    made = Scenario("seen/run")
+
+    @made.setup
+    def tool(box: Path) -> None:
+        (box / "tool").write_text("no program")
+        (box / "tool").chmod(0o755)
+
+    @made.actor(raises=OSError)
+    def use(box: Path) -> None:
+        os.execv(box / "tool", ["tool"])  # noqa: S606  it fails
+
+    @made.actor
+    def change(box: Path) -> None:
+        (box / "tool").open("r+b").close()
+
+    result = explore(made, FEW)
+
+    assert result.coverage is Coverage.CUT
+    assert (
+        "not every order was tried of running tool and opening it for writing"
+        in result.assumptions
+    )
+
+
 def test_asking_whether_another_process_lives_is_never_complete() -> None:
     made = Scenario("seen/alive", invariants=[no_lost_writes()])
 

@@ -37,6 +37,7 @@ class Played:
         tree: What was left of the box: by name, which inode it is and what is in it.
         uncontrolled: What racecheck could not control.
         waiting: Who was left waiting for ever.
+        unordered: What depends on the order of steps though it is no step.
     """
 
     steps: tuple[Step, ...]
@@ -44,6 +45,7 @@ class Played:
     tree: dict[str, tuple[object, ...]]
     uncontrolled: tuple[str, ...]
     waiting: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
 
     @property
     def order(self) -> list[str]:
@@ -139,6 +141,7 @@ class Stage:
             watcher.tree,
             tuple(execution.uncontrolled),
             execution.waiting,
+            tuple(execution.notes.unordered),
         )
 
 

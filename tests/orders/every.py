@@ -331,4 +331,6 @@ def _run(
         if played is not None:
             if played.uncontrolled:
                 raise UnsuitedError("that lead out of the sandbox")
+            if played.unordered:
+                raise UnsuitedError(f"not ordered: {played.unordered[0]}")
             yield played
