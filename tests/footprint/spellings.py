@@ -409,6 +409,15 @@ def _ask_open(slots: Slots, slot: str, size: str, offset: str) -> tuple[int, ...
     return struct.unpack("=2h4x2qi4x", found)[:-1]
 
 
+def _whether(name: str) -> Callable[[Slots, str, str, str], bool]:
+    """Ask whether a range is free, and not which of several locks is in the way."""
+
+    def do(slots: Slots, slot: str, size: str, offset: str) -> bool:
+        return is_free(slots, (name, slot, "EX", size, offset))
+
+    return do
+
+
 def is_free(slots: Slots, op: Sequence[str]) -> bool:
     """Say whether a range can be locked; `op` waits for it."""
     name, slot, what, size, offset = op
@@ -515,14 +524,17 @@ FURTHER: Mapping[str, Callable[..., object]] = {
     "lockf.wait": _wait_for_range,
     "ofd.wait": _wait_for_open,
     "getlk.open": _ask_open,
+    "getlk.whether": _whether("lockf.wait"),
+    "getlk.open_whether": _whether("ofd.wait"),
 }
 """Operations by name; what comes before a dot is the one that it spells differently."""
 
-_WAITING = frozenset({"lockf.wait", "ofd.wait"})
+_ASIDE = frozenset({"lockf.wait", "ofd.wait", "getlk.whether", "getlk.open_whether"})
+"""What is no other way to do the same."""
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     base: tuple(
-        name for name in FURTHER if name.startswith(f"{base}.") and name not in _WAITING
+        name for name in FURTHER if name.startswith(f"{base}.") and name not in _ASIDE
     )
     for base in dict.fromkeys(name.partition(".")[0] for name in FURTHER)
 }
