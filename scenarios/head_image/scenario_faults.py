@@ -154,6 +154,7 @@ disk_full = cold_serves(
     faults=[errno("ENOSPC", "serve-1", on="write", occurrence=2)],
     tags={"B13"},
 )
+disk_full.reader(load)
 disk_full.over(write=some("shared", "pid"), expect={"shared": SPOILED | {"identical"}})
 
 
