@@ -20,7 +20,7 @@ from tests.report.races import ODD_NAMES, long_race, odd_race
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from racecheck.model import Trace
+    from racecheck.report.diagnosis.case import Case
 
 MOST_BYTES = 300_000
 
@@ -191,8 +191,8 @@ def test_a_diagnosis_is_shown_with_its_pair(monkeypatch: pytest.MonkeyPatch) -> 
         repair="Let them not meet.",
     )
 
-    def fits(trace: Trace, invariant: str) -> Diagnosis:
-        del trace, invariant
+    def fits(case: Case) -> Diagnosis:
+        del case
         return known
 
     monkeypatch.setattr(module, "PATTERNS", (fits,))

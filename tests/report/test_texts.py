@@ -56,7 +56,7 @@ def test_the_pair_is_told_with_its_lines_of_code() -> None:
 
     text = told(race)
 
-    assert text.startswith("why: Step ")
+    assert text.startswith("why: ")
     for act in (story.first, story.second):
         assert f"step {act.index}, {act.lane}: {act.call}" in text
     assert text.count("made_up/writers.py:7 in publish") >= 2

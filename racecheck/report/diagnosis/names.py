@@ -1,0 +1,155 @@
+"""Races about what a name means between two calls of one actor."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from racecheck.model import Kind
+from racecheck.report.diagnosis.case import (
+    bound,
+    changed,
+    looks,
+    minds,
+    name_of,
+    path_of,
+    removed,
+    sees,
+)
+from racecheck.report.diagnosis.kinds import Known
+
+if TYPE_CHECKING:
+    from racecheck.model import Step
+    from racecheck.report.diagnosis.case import Case, Name
+    from racecheck.report.diagnosis.diagnosis import Diagnosis
+
+
+def gap(case: Case) -> Diagnosis | None:
+    """A name is removed and made again, and the violation lies in between."""
+    for gone in reversed(case.steps):
+        if gone.kind not in (Kind.UNLINK, Kind.RMDIR) or gone.failed:
+            continue
+        name = name_of(gone)
+        again = _again(case, gone, name) if name is not None else None
+        if again is None or name is None:
+            continue
+        what = f"{case.lane(gone)} removed {path_of(gone)} in step {gone.index}"
+        if again.index in case.blamed and again.result == -errno.EEXIST:
+            for step in case.between(gone, again):
+                if step.actor != gone.actor and name in bound(step):
+                    sentence = (
+                        f"{what}, and before it made it anew in step {again.index}, "
+                        f"{case.lane(step)} did so in step {step.index}."
+                    )
+                    return Known.GAP.between(step, again, sentence, gone)
+        if case.returns and case.actor != gone.actor:
+            for step in case.between(gone, again):
+                own = step.actor == case.actor and step.index <= case.at
+                if own and sees(step, name) and _missing(step):
+                    sentence = (
+                        f"{what} and makes it anew only in step {again.index}; "
+                        f"{case.lane(step)} found nothing in step {step.index}."
+                    )
+                    return Known.GAP.between(gone, step, sentence)
+        if gone.index == case.at:
+            sentence = f"{what} and makes it anew only in step {again.index}."
+            return Known.GAP.between(gone, again, sentence)
+    return None
+
+
+def _again(case: Case, gone: Step, name: Name) -> Step | None:
+    """Return the step with which one makes anew, or tries to, what it removed."""
+    for step in case.after(gone):
+        if step.actor != gone.actor:
+            continue
+        if step.operation != gone.operation:
+            return None
+        if name in bound(step):
+            return step
+        target = name_of(step, "newpath") or name_of(step)
+        makes = step.kind in (Kind.SYMLINK, Kind.LINK, Kind.MKDIR, Kind.OPEN)
+        if makes and step.result == -errno.EEXIST and target == name:
+            return step
+    return None
+
+
+def _missing(step: Step) -> bool:
+    return step.result in (-errno.ENOENT, -errno.ENOTDIR)
+
+
+def evicted_by_name(case: Case) -> Diagnosis | None:
+    """A name is removed after another had given it to a new file."""
+    for gone in reversed(case.steps):
+        if gone.kind is not Kind.UNLINK or gone.failed:
+            continue
+        name = name_of(gone)
+        if name is None or _again(case, gone, name) is not None:
+            continue
+        seen = _last_look(case, gone, name)
+        if seen is None:
+            continue
+        made = [
+            step
+            for step in case.between(seen, gone)
+            if step.actor != gone.actor and name in bound(step)
+        ]
+        if not made or not (
+            gone.index == case.at or case.actor in (gone.actor, made[-1].actor)
+        ):
+            continue
+        sentence = (
+            f"{case.lane(gone)} looked at {path_of(gone)} in step {seen.index} and "
+            f"removed it in step {gone.index}, but in step {made[-1].index} "
+            f"{case.lane(made[-1])} had put a new one there."
+        )
+        return Known.EVICTED.between(made[-1], gone, sentence, seen)
+    return None
+
+
+def check_then_act(case: Case) -> Diagnosis | None:
+    """A call fails, or breaks it, because a name changed since it was looked at."""
+    for act in case.acts:
+        if not (act.failed or minds(act, case.invariant)):
+            continue
+        for which in ("path", "newpath", "oldpath"):
+            name = name_of(act, which)
+            seen = _last_look(case, act, name) if name is not None else None
+            if seen is None or name is None:
+                continue
+            came = [
+                step
+                for step in case.between(seen, act)
+                if step.actor != act.actor and name in changed(step)
+            ]
+            if came and _explains(came[-1], act, name):
+                path = path_of(act, which)
+                did = "made" if name in bound(came[-1]) else "removed"
+                sentence = (
+                    f"{case.lane(act)} looked for {path} in step {seen.index} and "
+                    f"relied on that in step {act.index}, but in between "
+                    f"{case.lane(came[-1])} {did} it in step {came[-1].index}."
+                )
+                return Known.CHECK_THEN_ACT.between(came[-1], act, sentence, seen)
+    return None
+
+
+def _explains(change: Step, act: Step, name: Name) -> bool:
+    """Say whether a step failed, or did not, because of the change of a name."""
+    if act.result == -errno.EEXIST:
+        return name in bound(change)
+    if _missing(act):
+        return name in removed(change)
+    return not act.failed
+
+
+def _last_look(case: Case, act: Step, name: Name) -> Step | None:
+    """Return the last step before one in which its actor looked at a name."""
+    for step in reversed(case.before(act)):
+        if (
+            step.actor == act.actor
+            and step.operation == act.operation
+            and looks(step)
+            and sees(step, name)
+        ):
+            return step
+    return None
