@@ -261,7 +261,7 @@ def test_recipes_name_repaired_scenarios() -> None:
 
     assert anchors.keys() == {kind.pattern for kind in Known}
     for body in anchors.values():
-        names = re.findall(r"`(\w+/\w+/[\w-]+)`", body)
+        names = re.findall(r"`(\w+(?:/[\w-]+){2,})`", body)
         assert names
         assert [name for name in names if SCENARIOS[name].expect] == []
 

@@ -72,6 +72,8 @@ def in_place(case: Case) -> Diagnosis | None:
             continue
         if last.kind is Kind.CRASH:
             until = f"was killed in step {last.index}, before it was whole"
+        elif last.failed:
+            until = f"fails in step {last.index}, before it is whole"
         else:
             until = f"writes its last bytes in step {last.index}"
         sentence = (
@@ -178,12 +180,12 @@ def _fills(case: Case) -> tuple[Step, ...]:
 
 
 def _cut_off(case: Case) -> Iterator[Step]:
-    """Yield what opened a file that others write too, and was killed while filling."""
+    """Yield what opened a file that others write too, and got no further."""
     for step in reversed(case.steps):
         if (
             opens_to_write(step)
             and not step.failed
-            and _last_fill(case, step).kind is Kind.CRASH
+            and ((last := _last_fill(case, step)).kind is Kind.CRASH or last.failed)
             and any(
                 opens_to_write(each) and name_of(each) == name_of(step)
                 for each in case.steps
@@ -221,7 +223,10 @@ def _opened(case: Case, act: Step) -> Step | None:
 
 
 def _last_fill(case: Case, opened: Step) -> Step:
-    """Return the last step that filled an open file, or the crash of who did."""
+    """Return the last step that filled an open file, or what came of filling it.
+
+    That is the crash of who did, or the call on it that was made to fail.
+    """
     last = opened
     for step in case.after(opened):
         if step.actor != opened.actor:
@@ -231,6 +236,8 @@ def _last_fill(case: Case, opened: Step) -> Step:
         descriptor = step.args.get("outfd", step.args.get("fd"))
         if descriptor != opened.result:
             continue
+        if step.fault is not None and step.failed:
+            return step
         if step.kind is Kind.CLOSE:
             break
         if filled(step):

@@ -10,6 +10,7 @@ from racecheck.report.diagnosis.case import (
     bound,
     changed,
     looks,
+    makes,
     minds,
     name_of,
     path_of,
@@ -80,10 +81,11 @@ def _missing(step: Step) -> bool:
 def evicted_by_name(case: Case) -> Diagnosis | None:
     """A name is removed after another had given it to a new file."""
     for gone in reversed(case.steps):
-        if gone.kind is not Kind.UNLINK or gone.failed:
+        # Who moves its own new file to its place removes a name as well.
+        name = next(iter(removed(gone)), None)
+        if name is None or gone.kind is Kind.RMDIR or _made(case, gone, name):
             continue
-        name = name_of(gone)
-        if name is None or _again(case, gone, name) is not None:
+        if _again(case, gone, name) is not None:
             continue
         seen = _last_look(case, gone, name)
         if seen is None:
@@ -97,13 +99,22 @@ def evicted_by_name(case: Case) -> Diagnosis | None:
             gone.index == case.at or case.actor in (gone.actor, made[-1].actor)
         ):
             continue
+        path = path_of(gone, "oldpath") or path_of(gone)
         sentence = (
-            f"{case.lane(gone)} looked at {path_of(gone)} in step {seen.index} and "
+            f"{case.lane(gone)} looked at {path} in step {seen.index} and "
             f"removed it in step {gone.index}, but in step {made[-1].index} "
             f"{case.lane(made[-1])} had put a new one there."
         )
         return Known.EVICTED.between(made[-1], gone, sentence, seen)
     return None
+
+
+def _made(case: Case, gone: Step, name: Name) -> bool:
+    """Say whether who removes a name had made it, or written to it."""
+    return any(
+        step.actor == gone.actor and makes(step) and name_of(step) == name
+        for step in case.before(gone)
+    )
 
 
 def check_then_act(case: Case) -> Diagnosis | None:

@@ -33,7 +33,7 @@ def shared_temp(case: Case) -> Diagnosis | None:
         others = [
             step
             for step in case.before(used)
-            if step.actor != used.actor and makes(step) and name_of(step) == name
+            if _who(step) != _who(used) and makes(step) and name_of(step) == name
         ]
         if opened.failed:
             # Made only if it is not there, it stops at the file of another writer.
@@ -44,7 +44,7 @@ def shared_temp(case: Case) -> Diagnosis | None:
         touching = [
             step
             for step in case.between(opened, used)
-            if step.actor in {each.actor for each in others}
+            if _who(step) in {_who(each) for each in others}
             and (name in changed(step) or filled(step) & _inodes(case, opened, used))
         ]
         if touching:
@@ -110,6 +110,11 @@ def _own(case: Case, step: Step) -> bool:
     return step.actor == case.actor
 
 
+def _who(step: Step) -> tuple[str, int]:
+    """Return who took a step, a thread as one of its own."""
+    return step.actor, step.task
+
+
 def _uses(case: Case) -> Iterator[tuple[Step, Step, Name]]:
     """Yield where a file was opened and then moved, each with the name it had.
 
@@ -133,7 +138,7 @@ def _uses(case: Case) -> Iterator[tuple[Step, Step, Name]]:
         opened = [
             step
             for step in case.before(used)
-            if step.actor == used.actor
+            if _who(step) == _who(used)
             and makes(step)
             and not step.failed
             and name_of(step) == name
@@ -169,7 +174,7 @@ def _inodes(case: Case, opened: Step, used: Step) -> frozenset[str]:
     """Return the inodes that were filled under the descriptor of an opened file."""
     found = filled(opened)
     for step in case.between(opened, used):
-        if step.actor == opened.actor and step.args.get("fd") == opened.result:
+        if _who(step) == _who(opened) and step.args.get("fd") == opened.result:
             if step.kind is Kind.CLOSE:
                 break
             found |= filled(step)
