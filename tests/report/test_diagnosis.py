@@ -153,6 +153,13 @@ FOUND = {
             ("close", "head.img.tmp.1002"),
         )
     },
+    ("head_image/two_threads/pid", "whole_images"): {
+        Said("wrong-pid", f"{call} {TEMP}", f"rename {TEMP}", f"openat {TEMP}")
+        for call in ("openat", "write")
+    },
+    ("eviction/replaced_victim/aside-pid", "never_missing"): {
+        Said("unlink-create-gap", "rename head.img", "link cache/.evict.1002")
+    },
     ("head_image/three_cold_serves/flock_removed", "no_lost_writes"): {
         Said("lock-file-removed", "unlink head.img.lock", "flock head.img.lock")
     },

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from racecheck.report.diagnosis.case import Case, Name
     from racecheck.report.diagnosis.diagnosis import Diagnosis
 
+_MAKE = frozenset({Kind.SYMLINK, Kind.LINK, Kind.MKDIR, Kind.OPEN, Kind.RENAME})
+
 
 def gap(case: Case) -> Diagnosis | None:
     """A name is removed and made again, and the violation lies in between."""
     for gone in reversed(case.steps):
-        if gone.kind not in (Kind.UNLINK, Kind.RMDIR) or gone.failed:
-            continue
-        name = name_of(gone)
+        name = _cleared(case, gone)
         again = _again(case, gone, name) if name is not None else None
         if again is None or name is None:
             continue
-        what = f"{case.lane(gone)} removed {path_of(gone)} in step {gone.index}"
+        did = "found nothing to remove at" if gone.failed else "removed"
+        path = path_of(gone, "oldpath") or path_of(gone)
+        what = f"{case.lane(gone)} {did} {path} in step {gone.index}"
         if again.index in case.blamed and again.result == -errno.EEXIST:
             for step in case.between(gone, again):
                 if step.actor != gone.actor and name in bound(step):
@@ -43,6 +45,8 @@ def gap(case: Case) -> Diagnosis | None:
                         f"{case.lane(step)} did so in step {step.index}."
                     )
                     return Known.GAP.between(step, again, sentence, gone)
+        if gone.failed:
+            continue
         if case.returns and case.actor != gone.actor:
             for step in case.between(gone, again):
                 own = step.actor == case.actor and step.index <= case.at
@@ -52,10 +56,21 @@ def gap(case: Case) -> Diagnosis | None:
                         f"{case.lane(step)} found nothing in step {step.index}."
                     )
                     return Known.GAP.between(gone, step, sentence)
-        if gone.index == case.at:
+        looked = sees(case.trace.steps[case.at], name) and case.at < again.index
+        if gone.index == case.at or (case.returns and looked):
             sentence = f"{what} and makes it anew only in step {again.index}."
             return Known.GAP.between(gone, again, sentence)
     return None
+
+
+def _cleared(case: Case, gone: Step) -> Name | None:
+    """Return the name that a step removed or moved away, or found to be none."""
+    if gone.kind is Kind.UNLINK and gone.result == -errno.ENOENT:
+        return name_of(gone)
+    name = next(iter(removed(gone)), None)
+    # Who moves its own new file to its place removes a name as well.
+    own = gone.kind is Kind.RENAME and name is not None and _made(case, gone, name)
+    return None if own else name
 
 
 def _again(case: Case, gone: Step, name: Name) -> Step | None:
@@ -68,8 +83,8 @@ def _again(case: Case, gone: Step, name: Name) -> Step | None:
         if name in bound(step):
             return step
         target = name_of(step, "newpath") or name_of(step)
-        makes = step.kind in (Kind.SYMLINK, Kind.LINK, Kind.MKDIR, Kind.OPEN)
-        if makes and step.result == -errno.EEXIST and target == name:
+        made = step.kind in _MAKE
+        if made and step.result == -errno.EEXIST and target == name:
             return step
     return None
 
