@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from racecheck.kernel.numbers import numbers
 from racecheck.kernel.registers import registers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -82,3 +84,24 @@ def refuse(*calls: str) -> Callable[[], None]:
         assert libc.prctl(22, 2, header, 0, 0) == 0
 
     return install
+
+
+@contextlib.contextmanager
+def heeding_signals() -> Iterator[None]:
+    """Have what is started meanwhile heed the signals that end a program.
+
+    What is started in the background, or with nohup, ignores some of these, and so
+    would whatever it starts.
+    """
+    ignored = [
+        number
+        for number in (signal.SIGINT, signal.SIGHUP)
+        if signal.getsignal(number) is signal.SIG_IGN
+    ]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)

@@ -24,6 +24,7 @@ from racecheck.api import Options, explore
 from racecheck.engine import claim, sandbox
 from racecheck.errors import EngineError
 from racecheck.scenario import Budget, Scenario
+from tests.engine.circumstances import heeding_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,16 +108,7 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Start an exploration that goes on until it is ended."""
-    # What is started in the background, or with nohup, ignores these, and so would
-    # whatever it starts.
-    ignored = [
-        number
-        for number in (signal.SIGINT, signal.SIGHUP)
-        if signal.getsignal(number) is signal.SIG_IGN
-    ]
-    for number in ignored:
-        signal.signal(number, signal.SIG_DFL)
-    try:
+    with heeding_signals():
         return subprocess.Popen(
             [sys.executable, HARNESS, "explore", *ENDLESSLY],
             cwd=folder,
@@ -124,9 +116,6 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-    finally:
-        for number in ignored:
-            signal.signal(number, signal.SIG_IGN)
 
 
 def workers(harness: subprocess.Popen[bytes]) -> list[psutil.Process]:

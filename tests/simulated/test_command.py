@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.engine.circumstances import refuse
+from tests.engine.circumstances import heeding_signals, refuse
 
 pytestmark = pytest.mark.processes
 
@@ -142,7 +142,9 @@ def save(box, me):
 def test_an_interrupted_simulation_leaves_no_process(file: Path) -> None:
     file.write_text(ENDLESS)
     argv = [sys.executable, "-m", "racecheck", "run", str(file), "--scheduler", "pct"]
-    with subprocess.Popen(argv, cwd=ROOT) as running:
+    with heeding_signals():
+        running = subprocess.Popen(argv, cwd=ROOT)
+    try:
         until = time.monotonic() + 60
         descendants: list[psutil.Process] = []
         # Actors are threads, so that with one of those it is under way.
@@ -152,6 +154,9 @@ def test_an_interrupted_simulation_leaves_no_process(file: Path) -> None:
             descendants = psutil.Process(running.pid).children(recursive=True)
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 130
+    finally:
+        running.kill()
+        running.wait()
 
     _, left = psutil.wait_procs(descendants, timeout=30)
     assert left == []

@@ -38,6 +38,7 @@ from racecheck.scenario import (
     crashes,
     errnos,
 )
+from tests.engine.circumstances import heeding_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -376,7 +377,9 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(tmp_path: Path) -> N
     work = tmp_path / "work"
     work.mkdir()
     argv = [sys.executable, "-m", "racecheck", "run", str(file)]
-    with subprocess.Popen([*argv, "--workdir", str(work)], cwd=ROOT) as running:
+    with heeding_signals():
+        running = subprocess.Popen([*argv, "--workdir", str(work)], cwd=ROOT)
+    try:
         until = time.monotonic() + 60
         while not list(work.glob("*/sandbox/box/started")):
             assert running.poll() is None
@@ -385,6 +388,9 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(tmp_path: Path) -> N
         descendants = psutil.Process(running.pid).children(recursive=True)
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 130
+    finally:
+        running.kill()
+        running.wait()
 
     _, left = psutil.wait_procs(descendants, timeout=30)
     assert left == []
