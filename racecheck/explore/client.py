@@ -240,6 +240,8 @@ class Pool:
         try:
             return Worker(cpu, start)
         except OSError as error:
+            # The next attempt may do better, and would wait for a processor for ever.
+            self._cpus.insert(0, cpu)
             what = f" {error.filename}" if error.filename else ""
             raise CannotRunError(
                 f"cannot start a worker{what}: {error.strerror}"

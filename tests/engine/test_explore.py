@@ -362,3 +362,6 @@ def test_an_interpreter_that_cannot_be_started_is_told_in_one_line(
     assert str(told.value) == (
         f"cannot start a worker {python}: No such file or directory"
     )
+    # Nothing of the attempt is in the way of the next one.
+    monkeypatch.undo()
+    assert explore(sharing("unstarted"), few()).executions
