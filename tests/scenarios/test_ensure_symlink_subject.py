@@ -22,7 +22,7 @@ STATES = [
     parts.leave_full_folder,
 ]
 # These rename a link to its place, which a folder does not let them.
-NO_FOLDERS = {"atomic", "unclean"}
+NO_FOLDERS = {"atomic", "by_pid", "unclean"}
 
 
 @pytest.fixture

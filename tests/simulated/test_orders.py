@@ -121,7 +121,7 @@ CASES: dict[str, tuple[tuple[Callable[..., object], ...], Simulation]] = {
     "case": ((claim, claim_small), simulated("macos")),
     "windows": ((publish, read), simulated("windows")),
     "windows folder": ((move_folder, write_below), simulated("windows")),
-    "disk": ((publish, write_below), simulated(disk_nbytes=9)),
+    "disk": ((publish, write_below), simulated(disk_nbytes=22)),
 }
 
 
