@@ -365,3 +365,30 @@ def test_an_interpreter_that_cannot_be_started_is_told_in_one_line(
     # Nothing of the attempt is in the way of the next one.
     monkeypatch.undo()
     assert explore(sharing("unstarted"), few()).executions
+
+
+def never_ends(view: View, history: History) -> str | None:
+    del view
+    return "as it is meant to be" if len(history.ends) == 3 else None
+
+
+def test_fresh_objects_lie_at_other_addresses_in_each_actor() -> None:
+    # Python itself makes a temp name of the id of a string, for compiled modules. What
+    # there is to fill up before the actors differ depends on what their parent has
+    # done, so this is asked of those of a real worker.
+    made = Scenario("explore/identity", invariants=[invariant(never_ends)])
+
+    @made.actor(count=3)
+    def act(box: Path) -> list[int]:
+        text = str(box)
+        kept: list[object] = [object(), text + text, text.encode() * 9]
+        (box / "file").touch()
+        return [id(each) for each in kept]
+
+    (found,) = explore(made, few(1)).findings
+
+    assert found.trace is not None
+    addresses = [each.value for each in found.trace.operations]
+    assert len(addresses) == 3
+    for same in zip(*addresses, strict=True):
+        assert len(set(same)) == 3

@@ -153,22 +153,6 @@ def test_an_actor_draws_numbers_of_its_own_from_me() -> None:
     ]
 
 
-def test_fresh_objects_lie_at_other_addresses_in_each_actor() -> None:
-    # Python itself makes a temp name of the id of a string, for compiled modules.
-    made = Scenario("identity")
-
-    @made.actor(count=3)
-    def act(box: Path) -> list[int]:
-        text = str(box)
-        kept: list[object] = [object(), text + text, text.encode() * 9]
-        return [id(each) for each in kept]
-
-    addresses = [each.value for each in run(made).trace.operations]
-
-    for same in zip(*addresses, strict=True):
-        assert len(set(same)) == 3
-
-
 def test_an_actor_starts_from_a_clean_state() -> None:
     made = Scenario("identity")
 
