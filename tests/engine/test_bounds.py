@@ -71,7 +71,7 @@ def test_a_signal_handler_does_not_keep_an_actor_alive() -> None:
     stuck(run(made), "one ran for 0.3 s")
 
 
-def test_an_actor_that_waits_for_a_signal_for_ever_is_ended() -> None:
+def test_an_actor_that_waits_for_a_signal_that_nobody_sends_is_a_deadlock() -> None:
     made = Scenario("bounds")
 
     @made.actor
@@ -79,7 +79,10 @@ def test_an_actor_that_waits_for_a_signal_for_ever_is_ended() -> None:
         (box / "file").touch()
         signal.pause()
 
-    stuck(run(made, max_sleep_s=0.3), "one sleeps in the kernel")
+    seen = run(made, max_sleep_s=0.3)
+
+    assert seen.trace.verdict is Verdict.DEADLOCKED
+    assert seen.trace.reason == "waiting for ever: one in pause"
 
 
 def test_an_actor_that_waits_for_nobody_is_a_deadlock() -> None:
