@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,3 +27,17 @@ def signals_as_before() -> Iterator[None]:
     for number, handler in before.items():
         if signal.getsignal(number) is not handler:
             signal.signal(number, handler)
+
+
+def surroundings() -> tuple[dict[str, str], str | None]:
+    """Return what later tests and their processes would inherit from this one."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    return kept, tempfile.tempdir or tempfile.gettempdir()
+
+
+@pytest.fixture(autouse=True)
+def environment_as_before() -> Iterator[None]:
+    """See that a test leaves the environment to the next one as it was."""
+    before = surroundings()
+    yield
+    assert surroundings() == before

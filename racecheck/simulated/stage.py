@@ -95,6 +95,8 @@ class Stage:
                 fs.set_disk_usage(simulation.disk_nbytes, self._root)
             for mount in simulation.mounts:
                 fs.add_mount_point(self._mount(mount), can_exist=True)
+        # Whoever comes after this machine is to find no path of it.
+        self._before = (dict(os.environ), tempfile.tempdir)
         os.environ.update(self.environment())
         # It looks for a folder under a lock, which actors would share.
         tempfile.tempdir = self.join(self._root, "tmp")
@@ -112,6 +114,9 @@ class Stage:
         trace: TracebackType | None,
     ) -> None:
         self._patcher.tearDown()
+        environment, tempfile.tempdir = self._before
+        os.environ.clear()
+        os.environ.update(environment)
 
     @property
     def is_windows(self) -> bool:
