@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from racecheck.errors import UsageError
-from racecheck.model import FaultKind, Kind
+from racecheck.model import FaultKind, Kind, from_lane
 from racecheck.scheduling.ahead import ahead_of, key_of
 
 if TYPE_CHECKING:
@@ -131,8 +131,9 @@ class PlannedFaultsScheduler:
 
 
 def _matches(planned: PlannedFault, point: SchedulingPoint) -> bool:
-    """Say whether an entry counts the pending step."""
-    return planned.actor == point.actor and planned.on in ("", point.call, point.kind)
+    """Say whether an entry counts the pending step, whichever task of its is at it."""
+    actor, _ = from_lane(point.actor)
+    return planned.actor == actor and planned.on in ("", point.call, point.kind)
 
 
 def _can_meet(fault: Fault, point: SchedulingPoint) -> bool:

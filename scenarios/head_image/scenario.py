@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread
 
 from racecheck.invariants import served
-from racecheck.scenario import Me, Scenario
+from racecheck.scenario import Me, Scenario, stall
 from scenarios.head_image.serves import (
     LOST,
     SPOILED,
@@ -136,6 +136,22 @@ def serve_impatiently(box: Path, write: Writer) -> bool:
         written.append(serve(box, write))
     first.join()
     return all(written)
+
+
+# The first try is held up for longer than anybody waits for it, and then goes on.
+retry_in_flight = Scenario(
+    "head_image/retry_in_flight",
+    invariants=invariants(2),
+    faults=[stall("serve_impatiently", 3600, on="rename")],
+    budget=60,
+    tags="B10",
+)
+retry_in_flight.writer(succeeds=bool)(serve_impatiently)
+retry_in_flight.over(
+    write=some("pid", "counted", "thread", "mkstemp"),
+    # What is written late is whole: the second try has published by then.
+    expect={"pid": {"no_lost_writes", "clean_failure"}},
+)
 
 
 # Only the caller knows that one process never writes twice at a time.

@@ -122,6 +122,24 @@ def test_threads_that_count_their_writes_do_not_race() -> None:
     assert int(result.bounds["sampled"]) >= 30
 
 
+def test_a_retry_takes_the_temp_file_of_the_try_that_is_still_in_flight() -> None:
+    result = explored("head_image/retry_in_flight/pid")
+
+    trace = found_in(result)["no_lost_writes"].trace
+    # The stalled thread renames last, and what it opened is renamed away.
+    first, last = (each for each in trace.steps if each.kind is Kind.RENAME)
+    assert (first.task, first.failed) == (0, False)
+    assert (last.task, last.failed) == (1, True)
+    dependent = sorted(map(str, dependence(first.footprint, last.footprint)))
+    assert any("name 'head.img.tmp.1001'" in each for each in dependent)
+
+
+def test_a_retry_with_names_of_its_own_leaves_the_first_try_alone() -> None:
+    for variant in ("counted", "thread", "mkstemp"):
+        result = explored(f"head_image/retry_in_flight/{variant}")
+        assert (result.verdict, result.findings) == (Verdict.PASSED, ()), variant
+
+
 @pytest.fixture(scope="module")
 def faulty() -> dict[str, Finding]:
     """What is found of the overlay builder as it was reported."""
