@@ -205,8 +205,15 @@ def _explore_one(
     compare = footprints and turn < _MOST_COMPARED
     scheduler: Scheduler = planned
     if team:
-        team.keep_busy(planned, reuse=not tally.fresh)
-        made = None if look or both or compare else team.find(planned)
+        # The first executions are made here in any case. Whoever were given them would
+        # be at them while others wait.
+        if not look and turn + 1 >= _MOST_COMPARED:
+            team.keep_busy(planned, reuse=not tally.fresh)
+        made = None
+        if look or both or compare:
+            team.forget(planned)
+        else:
+            made = team.find(planned)
         if made is not None:
             resumed = take_in(made, planned)
             if resumed is None:

@@ -159,6 +159,15 @@ class Team:
         made = self._keep.pop(key, None)
         return made if made is not None and made.plain else None
 
+    def forget(self, scheduler: Scheduler) -> None:
+        """Give the execution up that a scheduler has started: it is made once more."""
+        key = key_of(scheduler)
+        self._keep.pop(key, None)
+        for helper in self._helpers:
+            for number, given in helper.given.items():
+                if given == key:
+                    helper.given[number] = None
+
     def _given(self) -> set[Hashable]:
         return {key for helper in self._helpers for key in helper.given.values()}
 

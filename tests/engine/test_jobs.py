@@ -25,6 +25,7 @@ from tests.engine.lab import in_child
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import TracebackType
 
     from racecheck.explore.made import Made
     from racecheck.model import Scheduler
@@ -75,6 +76,32 @@ class Counting(Team):
         return made
 
 
+class Late(Counting):
+    """A team whose helpers do nothing until somebody waits for them."""
+
+    def _fork(self, cpu: int, workdir: Path) -> None:
+        super()._fork(cpu, workdir)
+        self._send(signal.SIGSTOP)
+
+    def _receive(self, *, wait: bool) -> None:
+        if wait:
+            self._send(signal.SIGCONT)
+        super()._receive(wait=wait)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._send(signal.SIGCONT)
+        super().__exit__(kind, error, trace)
+
+    def _send(self, number: signal.Signals) -> None:
+        for helper in self._helpers:
+            os.kill(helper.pid, number)
+
+
 def explored(
     scenario: Scenario,
     helpers: int,
@@ -82,6 +109,7 @@ def explored(
     scheduler: str = "dpor",
     executions: int = 1000,
     lose_at: int = -1,
+    kind: type[Counting] = Counting,
 ) -> tuple[ScenarioResult, int]:
     """Explore with helpers; return the result, and how much they did of it."""
     cpu = min(os.sched_getaffinity(0))
@@ -90,7 +118,7 @@ def explored(
         with Machine() as machine:
             runner = Runner(machine, scenario)
             folder = machine.sandbox.folder.parent
-            with Counting(runner, 0, folder) as team:
+            with kind(runner, 0, folder) as team:
                 team.lose_at = lose_at
                 for _ in range(helpers):
                     team._fork(cpu, folder)
@@ -145,6 +173,22 @@ def test_what_is_found_is_the_same_to_the_last_token(scheduler: str) -> None:
     assert all(finding.confirmed for finding in alone.findings)
     for result, _ in others:
         assert result == alone
+
+
+@pytest.mark.parametrize("scheduler", ["pos", "random"])
+def test_helpers_that_begin_late_are_given_what_is_still_to_come(
+    scheduler: str,
+) -> None:
+    (alone, _), *others = [
+        explored(
+            cache(own=True), helpers, scheduler=scheduler, executions=40, kind=Late
+        )
+        for helpers in (0, 1, 2)
+    ]
+
+    for result, found in others:
+        assert result == alone
+        assert found > 20
 
 
 def test_helpers_that_die_change_nothing() -> None:
