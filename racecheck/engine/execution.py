@@ -139,6 +139,7 @@ class Execution:
             footprints=footprints,
         )
         self._unstarted = list(self._programs)
+        self._touched: set[str] = set()
         self._told = 0
 
     @property
@@ -214,7 +215,7 @@ class Execution:
         sandbox = self._machine.sandbox
         sandbox.restore()
         self._machine.watchdog.reason = ""
-        self._names.scan(str(sandbox.root), sandbox.display)
+        self._names.load(sandbox.inodes())
         view = self._machine.view(self._names)
         self._machine.busy = True
         try:
@@ -369,7 +370,10 @@ class Execution:
         self._endings.step_begins(actor, decision.fault)
         report = task.report
         step = self._taker.take(task, decision.fault, len(self.steps))
-        view.changed(self._taker.touched)
+        touched = self._taker.touched
+        if touched:
+            view.changed(touched)
+            self._touched.update(touched)
         view.meant = self._taker.meant
         actor.steps += 1
         actor.has_written = step.may_change
@@ -442,6 +446,11 @@ class Execution:
                 actor.kill()
                 self._control.wait_for_end(actor)
             actor.release()
-        self._machine.sandbox.marked |= bool(self.notes.uncontrolled) or any(
+        sandbox = self._machine.sandbox
+        if self.notes.uncontrolled or any(
             step.kind is Kind.SETXATTR for step in self.steps
-        )
+        ):
+            sandbox.marked = True
+        else:
+            # The last step may not have been taken to its end.
+            sandbox.touched = self._touched | set(self._taker.touched)

@@ -10,39 +10,21 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from racecheck.engine.attributes import Attributes
-from racecheck.engine.claim import claim, empty, remove
+from racecheck.engine.claim import claim, empty
+from racecheck.engine.initial import FRESH, Initial
 from racecheck.errors import CannotRunError
-from racecheck.model.epoch import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from types import TracebackType
 
 _PARTS: Final = ("box", "home", "tmp")
 _MOST_SHOWN: Final = 4096
-_SECOND: Final = 1_000_000_000
-_FRESH: Final = (EPOCH * _SECOND, EPOCH * _SECOND)
 _LONGEST_OUTPUT: Final = 64 * 1024
-
-
-class _Node(NamedTuple):
-    """One thing in the initial box; `same` is an earlier name of the same file.
-
-    Times are nanoseconds since 1970, of access and of modification.
-    """
-
-    path: str
-    mode: int
-    times: tuple[int, int]
-    content: bytes = b""
-    link: str = ""
-    same: str = ""
 
 
 class Sandbox:
@@ -53,6 +35,9 @@ class Sandbox:
             shown for it.
         marked: Whether an actor may have given a folder flags or attributes that only
             a closer look shows.
+        touched: Names of the inodes that may have been changed since the last
+            `restore`, as they are shown; None if nobody can say. To be told before the
+            next one.
     """
 
     def __init__(self, workdir: Path | None = None) -> None:
@@ -84,10 +69,10 @@ class Sandbox:
         self.temporary = self.root / "tmp"
         self._prefix = f"{self.root}/"
         self._shown: dict[str, str] = {}
-        self._initial: tuple[_Node, ...] = ()
         self.old: dict[str, tuple[int, int]] = {}
         self.marked = True
-        self._staying: dict[str, Attributes] = {}
+        self.touched: Collection[str] | None = None
+        self._initial = Initial(str(self.root), _PARTS, self.display)
         self.clear()
 
     def __enter__(self) -> Self:
@@ -152,65 +137,27 @@ class Sandbox:
         Raises:
             CannotRunError: It holds something that cannot be made again.
         """
-        self._initial = tuple(_snapshot(str(self.root), "", {}))
+        self._initial.take()
         self.old = {
-            self.display(f"{self.root}/{node.path}"): node.times
-            for node in self._initial
-            if node.times != _FRESH
+            self.display(path): times
+            for path, times in self._initial.times()
+            if times != FRESH
         }
-        root = str(self.root)
-        folders = [root, *(f"{root}/{name}" for name in _PARTS)]
-        self._staying = {path: Attributes.of(path) for path in folders}
 
     def restore(self) -> None:
         """Make the box what it was when `keep_as_initial` was called.
 
-        The folders that the sandbox is made of stay, since actors stand in them.
+        The folders that the sandbox is made of stay, since actors stand in them. What
+        is known to be as it was stays, too.
         """
-        root = str(self.root)
-        self._empty_parts(root)
-        gone = []
-        for path, attributes in self._staying.items():
-            try:
-                status = os.lstat(path)
-            except FileNotFoundError:
-                gone.append(path)
-                continue
-            if self.marked or not attributes.are_those_of(status):
-                attributes.restore(path)
+        touched, self.touched = self.touched, None
+        if self.marked or touched is None or not self._initial.repair(touched):
+            self._initial.make(marked=self.marked)
         self.marked = False
-        for node in self._initial:
-            path = f"{root}/{node.path}"
-            if node.path in _PARTS and path not in gone:
-                continue
-            if node.link:
-                os.symlink(node.link, path)
-                continue
-            if node.same:
-                os.link(f"{root}/{node.same}", path)
-            elif stat.S_ISDIR(node.mode):
-                os.mkdir(path, 0o700)
-            else:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                _write_all(descriptor, node.content)
-                os.close(descriptor)
-        # Modes and times come last: a folder may refuse what is still to be made.
-        for node in reversed(self._initial):
-            path = f"{root}/{node.path}"
-            if not node.link:
-                os.chmod(path, stat.S_IMODE(node.mode))
-            os.utime(path, ns=node.times, follow_symlinks=False)
 
-    @staticmethod
-    def _empty_parts(root: str) -> None:
-        """Leave only the folders that the sandbox is made of, as far as they are."""
-        for name in os.listdir(root):
-            path = f"{root}/{name}"
-            is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
-            if is_folder:
-                empty(path)
-            if name not in _PARTS or not is_folder:
-                remove(os.rmdir if is_folder else os.unlink, root, path)
+    def inodes(self) -> Mapping[tuple[int, int], str]:
+        """Return the names of all inodes after `restore`, by device and number."""
+        return self._initial.inodes()
 
     def read_outputs(self, actors: Iterable[str]) -> dict[str, str]:
         """Return what actors have printed, by their names."""
@@ -238,45 +185,3 @@ def default_workdir() -> Path:
     if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK):
         return shared
     return Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108  as above
-
-
-def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list[_Node]:
-    nodes = []
-    for name in sorted(os.listdir(f"{root}/{folder}")):
-        path = f"{folder}/{name}" if folder else name
-        whole = f"{root}/{path}"
-        status = os.lstat(whole)
-        mode, times = status.st_mode, _kept(status)
-        if stat.S_ISLNK(mode):
-            nodes.append(_Node(path, mode, times, link=os.readlink(whole)))
-        elif stat.S_ISDIR(mode):
-            nodes.append(_Node(path, mode, times))
-            nodes += _snapshot(root, path, known)
-        elif stat.S_ISREG(mode):
-            same = known.setdefault((status.st_dev, status.st_ino), path)
-            if same == path:
-                content = Path(whole).read_bytes()
-                nodes.append(_Node(path, mode, times, content=content))
-            else:
-                nodes.append(_Node(path, mode, times, same=same))
-        else:
-            message = f"setup made {path}, which is no file, folder or link"
-            raise CannotRunError(message)
-    return nodes
-
-
-def _kept(status: os.stat_result) -> tuple[int, int]:
-    """Return the times that a file has in each execution.
-
-    Those that `setup` gave it by hand lie before the start. The others are the real
-    time at which it ran, or whatever a checkout or a copy brought along.
-    """
-    if status.st_mtime_ns >= EPOCH * _SECOND:
-        return _FRESH
-    return min(status.st_atime_ns, EPOCH * _SECOND), status.st_mtime_ns
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -13,7 +13,7 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 class Names:
@@ -27,6 +27,14 @@ class Names:
     def add(self, status: os.stat_result, name: str) -> None:
         """Name an inode; an older one with the same number is gone by now."""
         self._names[status.st_dev, status.st_ino] = name
+
+    def load(self, known: Mapping[tuple[int, int], str]) -> None:
+        """Begin with the names of inodes by device and number."""
+        self._names = dict(known)
+
+    def known(self) -> dict[tuple[int, int], str]:
+        """Return all names so far, by device and number."""
+        return dict(self._names)
 
     def find(self, status: os.stat_result) -> str | None:
         """Return the name of an inode, or None if it is not in the sandbox."""
