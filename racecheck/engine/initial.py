@@ -95,6 +95,7 @@ class Initial:
         whole = {f"{root}/{node.path}": node for node in self._nodes}
         self._times = {path: node.times for path, node in whole.items()}
         self._shown = {path: self._display(path) for path in (root, *whole)}
+        self._made.clear()
         self._linked = any(node.same for node in self._nodes)
         self._units = []
         self._wanted = {path: set() for path in folders}

@@ -249,6 +249,20 @@ def test_all_is_made_anew_if_nobody_can_say_what_was_touched(
     assert len(made_anew()) == len(list(sandbox.box.rglob("*")))
 
 
+def test_another_scenario_starts_from_what_its_own_setup_made(
+    sandbox: Sandbox,
+) -> None:
+    sandbox.touched = set()
+    sandbox.clear()
+    (sandbox.box / "file").write_text("another")
+    (sandbox.box / "more").write_text("more")
+    sandbox.keep_as_initial()
+    sandbox.restore()
+    assert sorted(os.listdir(sandbox.box)) == ["file", "more"]
+    assert (sandbox.box / "file").read_text() == "another"
+    assert all(name is not None for name, *_ in look(sandbox).values())
+
+
 def test_files_with_two_names_have_them_again(tmp_path: Path) -> None:
     with Sandbox(tmp_path) as sandbox:
         fill(sandbox.box)
