@@ -1,4 +1,4 @@
-"""Gives racecheck what is no input, ten thousand times.
+"""Gives racecheck what is no input or means nothing, ten thousand times.
 
     python benchmarks/fuzz.py [COUNT]
 
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KINDS = 5
+KINDS = 7
 
 
 def main(count: int) -> int:

@@ -16,6 +16,7 @@ import zstandard
 from racecheck.errors import TraceFileError
 from racecheck.model import Race
 from racecheck.storage.canonical import canonical_bytes
+from racecheck.storage.consistency import check_race
 from racecheck.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def read_trace(path: Path) -> Race:
     """Read an execution from a file.
 
     Raises:
-        TraceFileError: It cannot be read, is no trace, is damaged, or has another
-            version.
+        TraceFileError: It cannot be read, is no trace, is damaged, contradicts
+            itself, or has another version.
     """
     try:
         data = path.read_bytes()
@@ -63,9 +64,11 @@ def read_trace(path: Path) -> Race:
             f"{_name(path)} has version {int(header[1])}, but only {VERSION} is known"
         )
     try:
-        return msgspec.msgpack.decode(_decompress(data[header.end() :]), type=Race)
+        race = msgspec.msgpack.decode(_decompress(data[header.end() :]), type=Race)
+        check_race(race)
     except (msgspec.MsgspecError, zstandard.ZstdError, RecursionError, ValueError) as e:
         raise TraceFileError(f"{_name(path)} is damaged: {_why(e)}") from e
+    return race
 
 
 def _compress(body: bytes) -> bytes:

@@ -119,7 +119,8 @@ class Maker:
             "noreplace": (path, pick(self._paths)),
             "link": (file, pick(self._paths)),
             "linkfd": (slot, pick(self._paths)),
-            "symlink": (pick(("x", "d", "../x", "/nowhere", "e")), path),
+            # Where nothing can be made by following it, not even by root.
+            "symlink": (pick(("x", "d", "../x", "/nowhere/x", "e")), path),
             "utime": (path, pick(("now", "7", "8"))),
             "sleep": (),
             "chmod": (path, pick(("644", "755"))),

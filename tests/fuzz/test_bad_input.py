@@ -7,43 +7,21 @@ trace is run. `RACECHECK_EXAMPLES` sets how many are tried of each.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
-import pytest
 import zstandard
-from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from racecheck.cli import main
 from racecheck.storage.envelope import seal
 from racecheck.storage.trace_file import VERSION
+from tests.fuzz.commands import BAD_INPUT, FUZZ, refused_or_taken
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-EXAMPLES = int(os.environ.get("RACECHECK_EXAMPLES", "100"))
-FUZZ = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    # Each example has a folder of its own inside of the one that the test got.
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-OK, BAD_INPUT = 0, 2
 NUMBERS = itertools.count()
 
-SCENARIO = """
-from racecheck.scenario import Scenario
-
-one = Scenario("one")
-one.writer(lambda: None, name="write")
-"""
 # What could do harm, or be mistaken for markup or an option.
 HOSTILE = st.sampled_from(
     [
@@ -67,50 +45,6 @@ PLAIN = st.recursive(
     ),
     max_leaves=12,
 )
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder of one's own, whatever is configured here."""
-    (tmp_path / "scenario.py").write_text(SCENARIO)
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.racecheck]\npaths = ["scenario.py"]'
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    for name in [name for name in os.environ if name.startswith("RACECHECK_")]:
-        monkeypatch.delenv(name)
-    return tmp_path
-
-
-@contextlib.contextmanager
-def modules_kept() -> Iterator[None]:
-    before = set(sys.modules)
-    try:
-        yield
-    finally:
-        for name in set(sys.modules) - before:
-            if name.startswith(("scenario", "given")):
-                del sys.modules[name]
-
-
-def refused_or_taken(*args: str) -> int:
-    """Run a command; check how it ended, and return its status."""
-    with modules_kept():
-        done = CliRunner().invoke(main, args)
-    shown = f"{args}: {done.output}"
-    assert done.exit_code in (OK, BAD_INPUT), shown
-    assert "Traceback" not in done.output, shown
-    assert "internal error" not in done.output, shown
-    if done.exit_code != OK:
-        lines = done.stderr.splitlines()
-        usage = [
-            line for line in lines if line.startswith(("Usage:", "Try ", "Error:"))
-        ]
-        assert len(lines) == 1 or usage, shown
-    assert not Path("/tmp/racecheck-was-here").exists()
-    return done.exit_code
 
 
 def sealed(head: bytes, body: object) -> str:

@@ -27,6 +27,7 @@ from racecheck.model import (
     Share,
     Step,
     Trace,
+    Violation,
 )
 from racecheck.storage import read_trace, steps_digest, trace_file, write_trace
 from tests.unit.trace_strategies import traces
@@ -35,7 +36,7 @@ HEADER = b"racecheck trace 2\n"
 TRACE = Trace(
     scenario="head_image/shared",
     shape="00112233445566aa",
-    actors=(ActorInfo("serve-1", "writer", 100),),
+    actors=(ActorInfo("serve-1", "writer", 100), ActorInfo("load", "reader", 101)),
     schedule=Schedule(7, (Decision("serve-1"),)),
     steps=(
         Step(
@@ -49,18 +50,22 @@ TRACE = Trace(
             outputs={"data": Buffer(3, "00" * 8, b"abc")},
         ),
     ),
+    violations=(Violation("no_lost_writes", "expected …", step=0),),
     outputs={"serve-1": "Traceback", "load": ""},
 )
 
 
 def of(trace: Trace) -> Race:
     """Return what a file holds of a trace."""
+    switches = trace.schedule.context_switches()
     finding = Finding(
-        invariant="whole_images",
-        message="expected a whole image",
+        invariant="no_lost_writes",
+        message="expected every write to succeed",
         token="rc1-",  # noqa: S106  no secret
         steps=len(trace.steps),
-        context_switches=0,
+        context_switches=switches,
+        found_steps=len(trace.steps),
+        found_context_switches=switches,
         confirmed=True,
         execution=1,
         trace=trace,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+import msgspec
 from hypothesis import strategies as st
 
 from racecheck.model import (
@@ -59,7 +60,7 @@ RESOURCES = st.builds(
 )
 STEPS = st.builds(
     Step,
-    index=st.integers(0, 100),
+    index=st.just(0),
     actor=st.sampled_from(NAMES),
     operation=st.integers(0, 3),
     call=st.sampled_from(["openat", "write", "renameat2"]),
@@ -74,34 +75,67 @@ STEPS = st.builds(
         st.lists(st.builds(Write, RESOURCES, TEXTS), max_size=2).map(tuple),
     ),
 )
+FRAMES = st.lists(
+    st.builds(Frame, TEXTS, st.integers(1, 999), TEXTS, st.booleans()), max_size=2
+).map(tuple)
+CONTENTS = (Content(-1, 0, 0, b"\x00\xff", 2), Content(0, 1, 1, b"abc", 9))
 NODES = st.builds(
-    Node, st.sampled_from(["file", "link"]), LENGTHS, TEXTS, st.integers(-1, 9), TEXTS
+    Node,
+    st.sampled_from(["file", "link"]),
+    st.integers(0, 0o7777),
+    TEXTS,
+    st.integers(-1, len(CONTENTS) - 1),
+    TEXTS,
 )
-HELD = st.builds(
-    Held, TEXTS, TEXTS, TEXTS, st.booleans(), LENGTHS, LENGTHS, st.integers(0, 9)
-)
-MOMENTS = st.builds(
-    Moment,
-    st.integers(-1, 9),
-    st.integers(-1, 9),
-    st.dictionaries(TEXTS, NODES, max_size=2),
-    st.lists(TEXTS, max_size=2).map(tuple),
-    st.none() | st.lists(HELD, max_size=2).map(tuple),
-    st.dictionaries(TEXTS, TEXTS, max_size=2),
-    st.none() | st.dictionaries(TEXTS, TEXTS, max_size=2),
-)
-DETAILS = st.builds(
-    Detail,
-    moments=st.lists(MOMENTS, max_size=3).map(tuple),
-    stacks=st.just(((0, 1), (1,))),
-    frames=st.lists(
-        st.builds(Frame, TEXTS, st.integers(1, 999), TEXTS, st.booleans()), max_size=2
-    ).map(tuple),
-    sources=st.dictionaries(
-        TEXTS, st.dictionaries(st.integers(1, 999), TEXTS, max_size=3), max_size=2
-    ),
-    contents=st.just((Content(-1, 0, 0, b"\x00\xff", 2),)),
-)
+
+
+@st.composite
+def details(draw: st.DrawFn, steps: int) -> Detail:
+    """Draw what was recorded beside so many steps."""
+    frames = draw(FRAMES)
+    stacks: tuple[tuple[int, ...], ...] = (
+        (tuple(range(len(frames))), (len(frames) - 1,)) if frames else ()
+    )
+    programs = tuple(draw(st.lists(TEXTS, max_size=2)))
+    held = st.builds(
+        Held,
+        st.sampled_from([*NAMES, f"{NAMES[0]}:2"]),
+        TEXTS,
+        TEXTS,
+        st.booleans(),
+        LENGTHS,
+        LENGTHS,
+        st.integers(0, max(0, steps - 1)),
+    )
+    printed = st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=2)
+    moments = st.builds(
+        Moment,
+        st.integers(-1, len(stacks) - 1),
+        st.integers(-1, len(programs) - 1),
+        st.dictionaries(TEXTS, NODES, max_size=2),
+        st.lists(TEXTS, max_size=2).map(tuple),
+        st.none() | st.lists(held, max_size=2).map(tuple),
+        printed,
+        st.none() | printed,
+    )
+    return Detail(
+        moments=tuple(draw(st.lists(moments, min_size=steps, max_size=steps))),
+        stacks=stacks,
+        frames=frames,
+        sources=draw(
+            st.dictionaries(
+                TEXTS,
+                st.dictionaries(st.integers(1, 999), TEXTS, max_size=3),
+                max_size=2,
+            )
+        ),
+        programs=programs,
+        printed=draw(printed),
+        start=draw(st.dictionaries(TEXTS, NODES, max_size=2)),
+        contents=CONTENTS,
+    )
+
+
 PLAIN = st.recursive(
     st.none()
     | st.booleans()
@@ -134,7 +168,11 @@ OPERATIONS = st.builds(
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
     """Draw a trace with a step for each decision."""
-    steps = tuple(draw(st.lists(STEPS, max_size=8)))
+    steps = tuple(
+        msgspec.structs.replace(step, index=index)
+        for index, step in enumerate(draw(st.lists(STEPS, max_size=8)))
+    )
+    place = st.none() | st.integers(0, len(steps) - 1) if steps else st.none()
     return Trace(
         scenario=draw(TEXTS),
         shape=draw(DIGESTS),
@@ -147,8 +185,8 @@ def traces(draw: st.DrawFn) -> Trace:
         ends=(ActorEnd("load", -9, crashed=True),),
         verdict=draw(st.sampled_from(Verdict)),
         reason=draw(TEXTS),
-        violations=(Violation("no_lost_writes", "expected …", step=3),),
+        violations=(Violation("no_lost_writes", "expected …", step=draw(place)),),
         uncontrolled=("io_uring_setup",),
         outputs=draw(st.dictionaries(st.sampled_from(NAMES), TEXTS)),
-        detail=draw(st.none() | DETAILS),
+        detail=draw(st.none() | details(len(steps))),
     )
