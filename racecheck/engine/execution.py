@@ -21,6 +21,7 @@ from racecheck.engine.holding import Holding
 from racecheck.engine.locks import Locks
 from racecheck.engine.notes import Notes
 from racecheck.engine.recorder import Recorder
+from racecheck.engine.repeated import Following
 from racecheck.engine.taking import Taker
 from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from racecheck.engine.machine import Machine
     from racecheck.engine.observer import Observer
+    from racecheck.engine.repeated import Repeated
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
     from racecheck.engine.waits import Wait
@@ -82,6 +84,8 @@ class Execution:
         record: bool = False,
         reuse: bool = False,
         fault_bounds: Sequence[FaultBound] = (),
+        repeated: Repeated | None = None,
+        compare: bool = False,
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -94,6 +98,8 @@ class Execution:
             record: Whether to record what a report shows beside the steps.
             reuse: Whether actors may run in processes that were used before.
             fault_bounds: Faults that the scheduler may choose, and how often.
+            repeated: What executions before this one were like; needs footprints.
+            compare: Whether to find out anew what is known of them, and compare.
         """
         self.steps: list[Step] = []
         self.decisions: list[Decision] = []
@@ -107,6 +113,7 @@ class Execution:
         self._max_steps = max_steps
         self._footprints = footprints
         self._reuse = reuse
+        self._following = Following(repeated, compare=compare)
         self._bounds = tuple(fault_bounds)
         self._allowed = AllowedFaults(self._bounds)
         self._actors: list[Actor] = []
@@ -136,7 +143,6 @@ class Execution:
             endings=self._endings,
             notes=self.notes,
             places={program.name: place for place, program in enumerate(programs)},
-            footprints=footprints,
         )
         self._unstarted = list(self._programs)
         self._touched: set[str] = set()
@@ -220,6 +226,7 @@ class Execution:
         self._machine.busy = True
         try:
             observer.start(view, self if self._footprints else None)
+            self._following.begin(self._seed, observer)
             if self._recorder is not None:
                 self._recorder.start()
             self._start_ready()
@@ -253,6 +260,7 @@ class Execution:
         if self._machine.ending:
             raise SystemExit(1)
         if not self.given_up:
+            self._following.resume(observer)
             self._tell(view, observer)
             observer.on_end(view, self)
         scheduler.finish_execution(self.steps)
@@ -369,7 +377,13 @@ class Execution:
         actor = task.actor
         self._endings.step_begins(actor, decision.fault)
         report = task.report
-        step = self._taker.take(task, decision.fault, len(self.steps))
+        known = self._following.known(decision, observer)
+        step = self._taker.take(
+            task,
+            decision.fault,
+            len(self.steps),
+            footprint=self._footprints and known is None,
+        )
         touched = self._taker.touched
         if touched:
             view.changed(touched)
@@ -385,12 +399,15 @@ class Execution:
             # wait for an hour like that is no sign that they hang.
             most = _SLEEPS_PER_STEP * self._max_steps
             self._bound += self._bound < most
-        self.steps.append(step)
-        self._add(observer.on_step(view, self, step))
+        if known is None:
+            self.steps.append(step)
+            self._add(observer.on_step(view, self, step))
+        else:
+            self._following.check(step)
+            self.steps.append(known)
         if step.kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
-        if self._told < len(self._endings.operations):
-            self._tell(view, observer)
+        self._tell(view, observer, known=known is not None)
         in_vain = self._holding.is_in_vain(task, step)
         died = self._control.died
         if (step.kind in _RELEASES and not (step.failed and not step.fault)) or (
@@ -408,17 +425,22 @@ class Execution:
         self._control.settle()
         if self._control.died != died:
             self._release_locks()
-        if self._told < len(self._endings.operations):
-            self._tell(view, observer)
+        self._tell(view, observer, known=known is not None)
         if self._unstarted:
             self._start_ready()
+        if known is None:
+            self._following.remember(decision, self.steps[-1], observer)
 
-    def _tell(self, view: View, observer: Observer) -> None:
-        """Tell the observer of the operations that have ended since last told."""
+    def _tell(self, view: View, observer: Observer, *, known: bool = False) -> None:
+        """Tell the observer of the operations that have ended since last told.
+
+        Where it is known what it makes of them, it need not be told.
+        """
         while self._told < len(self.operations):
             operation = self.operations[self._told]
             self._told += 1
-            self._add(observer.on_return(view, self, operation))
+            if not known:
+                self._add(observer.on_return(view, self, operation))
 
     def _add(self, seen: Footprint) -> None:
         """Add to the last step what those who looked on at it depended on."""

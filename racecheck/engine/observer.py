@@ -25,6 +25,14 @@ class Observer(Protocol):
         """Look at an operation that has ended; return as `on_step` does."""
         ...
 
+    def keep(self) -> object:
+        """Return what is known of the execution so far; None if that cannot be kept."""
+        ...
+
+    def resume(self, kept: object) -> None:
+        """Go on from where something was kept, be it in an execution before this."""
+        ...
+
     def on_end(self, view: View, history: History) -> None:
         """Look at what is left when every actor has ended."""
         ...

@@ -63,7 +63,6 @@ class Taker:
         endings: Endings,
         notes: Notes,
         places: dict[str, int],
-        footprints: bool,
     ) -> None:
         """Serve one execution.
 
@@ -76,7 +75,6 @@ class Taker:
             endings: Told of actors that end without the end of a process.
             notes: Takes note of what was not controlled.
             places: Places of the actors' programs, by their names.
-            footprints: Whether steps get their footprints.
         """
         self.touched: Collection[str] = ()
         self.meant: Sequence[str] = ()
@@ -89,18 +87,22 @@ class Taker:
         self._endings = endings
         self._notes = notes
         self._places = places
-        self._footprints = footprints
+        self._footprints = False
         self._performer = Performer(machine, names, clock, locks, control.wait)
         self._index = 0
 
-    def take(self, task: Task, fault: Fault | None, index: int) -> Step:
+    def take(
+        self, task: Task, fault: Fault | None, index: int, *, footprint: bool
+    ) -> Step:
         """Have a task take its next step.
 
         Args:
             task: The task; it can go on.
             fault: What it meets there.
             index: Index of the step.
+            footprint: Whether it gets its footprint.
         """
+        self._footprints = footprint
         self.touched = ()
         self.meant = ()
         self._index = index

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.findings import StateKeptError, look_into, repeat
 from racecheck.explore.made import Outline, take_in
@@ -128,6 +129,8 @@ def explore(
             fresh = True
         except _TooCoarseError:
             runner.watch.is_exact = True
+        except NotRepeatedError:
+            runner.repeats = False
 
 
 def _explore(
@@ -220,7 +223,14 @@ def _explore_one(
                 tally.count(made.outline)
                 return
             scheduler = resumed
-    trace = runner.run(scheduler, seed, footprints=footprints, reuse=reuse)
+    trace = runner.run(
+        scheduler,
+        seed,
+        footprints=footprints,
+        reuse=reuse,
+        repeats=True,
+        compare=both,
+    )
     if runner.watch.is_too_coarse and not runner.watch.is_exact:
         raise _TooCoarseError
     if trace is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.traces import actors_depend
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
@@ -168,10 +169,17 @@ def make(runner: Runner, order: Order) -> Made:
     watch.is_exact, watch.is_too_coarse, runner.spun = order.exact, False, False
     try:
         trace = runner.run(
-            noting, order.seed, footprints=order.footprints, reuse=order.reuse
+            noting,
+            order.seed,
+            footprints=order.footprints,
+            reuse=order.reuse,
+            repeats=True,
         )
         too_coarse, spun = watch.is_too_coarse, runner.spun
     except ReplayDivergedError:
+        return Made(order.number)
+    except NotRepeatedError:
+        runner.repeats = False
         return Made(order.number)
     finally:
         watch.is_exact, watch.is_too_coarse, runner.spun = before

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine import Execution, companions
+from racecheck.engine.repeated import Repeated
 from racecheck.explore import threads
 from racecheck.explore.setting_up import set_up
 from racecheck.invariants import Judge
@@ -40,6 +41,7 @@ class Runner:
         platform: What machine is simulated, if one is.
         assumptions: What every answer takes for granted.
         workdir: Where its box lies.
+        repeats: Whether what is known of an execution is relied on in the next one.
         spun: Whether an actor was held up in any execution because it looked in vain.
     """
 
@@ -66,7 +68,10 @@ class Runner:
         self._threads = threads.started()
         if self._threads:
             self.assumptions = (*ASSUMPTIONS, threads.assumption(self._threads))
+        self.repeats = True
+        self._repeated = Repeated()
         self._judge = Judge(scenario.invariants)
+        self._was_exact = self.watch.is_exact
         machine.serve(self.programs)
 
     @property
@@ -88,6 +93,8 @@ class Runner:
         outputs: bool = False,
         record: bool = False,
         reuse: bool = False,
+        repeats: bool = False,
+        compare: bool = False,
     ) -> Trace | None:
         """Run one execution.
 
@@ -98,10 +105,21 @@ class Runner:
             outputs: Whether the trace gets what the actors printed.
             record: Whether it gets what a report shows beside the steps.
             reuse: Whether actors may run in processes that were used before.
+            repeats: Whether what it has in common with the last one need not be found
+                out again; see `racecheck.engine.repeated`.
+            compare: Whether to find it out all the same, and compare.
 
         Returns:
             The execution, or None if the scheduler gave it up.
+
+        Raises:
+            NotRepeatedError: It is not as the last one, though it had to be.
         """
+        repeats = repeats and footprints and not (record or outputs)
+        if self._was_exact != self.watch.is_exact:
+            # Footprints are other ones.
+            self._was_exact = self.watch.is_exact
+            self._repeated.forget()
         execution = Execution(
             self._machine,
             self.programs,
@@ -111,6 +129,8 @@ class Runner:
             record=record,
             reuse=reuse and not self._threads,
             fault_bounds=self.scenario.fault_bounds,
+            repeated=self._repeated if repeats and self.repeats else None,
+            compare=compare,
         )
         execution.run(scheduler, self._judge)
         self.spun = self.spun or execution.spun

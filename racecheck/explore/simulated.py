@@ -59,9 +59,11 @@ class SimulatedRunner(Runner):
         outputs: bool = False,
         record: bool = False,
         reuse: bool = False,
+        repeats: bool = False,
+        compare: bool = False,
     ) -> Trace | None:
         """See `Runner.run`; there are no processes to use again, and no outputs."""
-        del outputs, record, reuse
+        del outputs, record, reuse, repeats, compare
         execution = SimulatedExecution(
             self._stage,
             self.programs,

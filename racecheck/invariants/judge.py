@@ -12,7 +12,7 @@ import posixpath
 import traceback
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from racecheck.errors import ScenarioError
 from racecheck.invariants.completeness import cut_short, unended
@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 _METHODS = ("start", "after_step", "at_return", "at_end")
 
 
+class _Kept(NamedTuple):
+    """What a `Judge` knows of an execution that changes with its steps."""
+
+    violations: dict[str, Violation]
+    failed: dict[str, str]
+    watch: object
+    rules: list[Mapping[str, object]]
+
+
 class Judge:
     """Drives invariants through one execution after another.
 
@@ -61,6 +70,10 @@ class Judge:
         # Most have nothing to say at most times, and there are more steps than else.
         self._at_steps = _overriding("after_step", self._invariants)
         self._at_returns = _overriding("at_return", self._invariants)
+        self._rules = [
+            each for each in self._invariants.values() if isinstance(each, Rule)
+        ]
+        self._can_keep = len(self._rules) == len(self._invariants)
         self.watch = Watch()
         self._violations: dict[str, Violation] = {}
         self._failed: dict[str, str] = {}
@@ -127,6 +140,29 @@ class Judge:
             view=view,
         )
         return self.watch.after_return()
+
+    def keep(self) -> object:
+        """Return what is known of the execution so far.
+
+        None if there is an invariant that does not know how; those shipped do.
+        """
+        if not self._can_keep:
+            return None
+        return _Kept(
+            dict(self._violations),
+            dict(self._failed),
+            self.watch.keep(),
+            [each.keep() for each in self._rules],
+        )
+
+    def resume(self, kept: object) -> None:
+        """Go on from where `keep` was called, be it in an execution before this."""
+        assert isinstance(kept, _Kept)  # noqa: S101  it comes from `keep`
+        self._violations = dict(kept.violations)
+        self._failed = dict(kept.failed)
+        self.watch.resume(kept.watch)
+        for rule, known in zip(self._rules, kept.rules, strict=True):
+            rule.resume(known)
 
     def on_end(self, view: View, history: History) -> None:
         """Judge the whole execution."""

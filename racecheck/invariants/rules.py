@@ -6,14 +6,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from typing import TYPE_CHECKING, Final
 
 from racecheck.invariants.actors import Gate, actors_of
 from racecheck.invariants.steps import may_have_changed
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from racecheck.model import History, Operation, Step, View
+
+
+_CHANGES: Final = (set, dict, list, Gate)
+"""Types of attributes that change; those of any other type are replaced."""
 
 
 class Rule:
@@ -38,6 +45,19 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<invariant {self._name}>"
+
+    def keep(self) -> Mapping[str, object]:
+        """Return what it knows of the execution so far."""
+        return {
+            name: copy.copy(value) if isinstance(value, _CHANGES) else value
+            for name, value in vars(self).items()
+        }
+
+    def resume(self, kept: Mapping[str, object]) -> None:
+        """Go on from where `keep` was called, be it in an execution before this."""
+        for name, value in kept.items():
+            again = copy.copy(value) if isinstance(value, _CHANGES) else value
+            setattr(self, name, again)
 
     def start(self, view: View) -> None:
         """Forget the last execution."""

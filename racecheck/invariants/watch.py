@@ -16,7 +16,7 @@ that shares are told apart first, which orders far fewer steps. Once somebody ha
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Footprint, Kind, Resource, Step, Write
@@ -54,6 +54,16 @@ class Bound(Protocol):
         ...
 
 
+class _Kept(NamedTuple):
+    """What a `Watch` knows of an execution that changes with its steps."""
+
+    reads: dict[str, frozenset[Resource]]
+    seen: dict[str, frozenset[Resource]]
+    margins: dict[tuple[str, str], int]
+    begun: frozenset[tuple[str, int]]
+    is_too_coarse: bool
+
+
 class Watch:
     """What each invariant reads in the present state, for one execution.
 
@@ -87,6 +97,25 @@ class Watch:
         self._in_time.clear()
         self._begun.clear()
         self._watching = False
+
+    def keep(self) -> object:
+        """Return what is known of the present execution."""
+        return _Kept(
+            dict(self._reads),
+            dict(self._seen),
+            dict(self._margins),
+            frozenset(self._begun),
+            self.is_too_coarse,
+        )
+
+    def resume(self, kept: object) -> None:
+        """Go on from where `keep` was called, be it in an execution before this."""
+        assert isinstance(kept, _Kept)  # noqa: S101  it comes from `keep`
+        self._reads = dict(kept.reads)
+        self._seen = dict(kept.seen)
+        self._margins = dict(kept.margins)
+        self._begun = set(kept.begun)
+        self.is_too_coarse = self.is_too_coarse or kept.is_too_coarse
 
     def look(
         self, invariants: Iterable[Invariant], view: View, history: History

@@ -183,6 +183,12 @@ class _Watcher:
         del view, history, operation
         return EMPTY
 
+    def keep(self) -> object:
+        """Note the names after each step anew."""
+
+    def resume(self, kept: object) -> None:
+        """Note the names after each step anew."""
+
     def on_end(self, view: View, history: History) -> None:
         """Look at nothing."""
 

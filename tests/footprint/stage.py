@@ -193,6 +193,12 @@ class Onlooker:
         del view, history, operation
         return EMPTY
 
+    def keep(self) -> object:
+        """Look at each step anew."""
+
+    def resume(self, kept: object) -> None:
+        """Look at each step anew."""
+
     def on_end(self, view: View, history: History) -> None:
         """Look at nothing."""
 
@@ -208,6 +214,8 @@ class _Watcher:
         self.start = other.start
         self.on_step = other.on_step
         self.on_return = other.on_return
+        self.keep = other.keep
+        self.resume = other.resume
 
     def on_end(self, view: View, history: History) -> None:
         """Keep type, mode, identity and content of everything."""
