@@ -120,6 +120,7 @@ class Arrivals:
         self._control = control
         self._machine = machine
         self._registers = machine.registers
+        self._arch = machine.registers.audit_arch
         self._table = machine.table
         self._meanings = Meanings(names, machine.resolver, machine.sandbox)
         self._clock = clock
@@ -131,17 +132,17 @@ class Arrivals:
 
     def arrive(self, task: Task) -> bool:
         """Look at a call being entered; say whether the task is to stand there."""
-        machine = self._machine
         arch, number, raw = ptrace.entry(task.tid)
-        if arch != machine.registers.audit_arch or number >= machine.foreign_calls:
+        if arch != self._arch or number >= self._machine.foreign_calls:
             text = f"call {number} of another architecture by {task.name}"
             self._note(text, refused=True)
-            machine.registers.skip(task.tid, -errno.ENOSYS)
+            self._registers.skip(task.tid, -errno.ENOSYS)
             return False
         row = self._table.find(number, raw)
         if row is None:
             return self._no_step(task, number, raw)
-        if row.kind is Kind.WRITE and raw[0] & 0xFFFFFFFF in inside.MESSAGES:
+        kind = row.kind
+        if kind is Kind.WRITE and raw[0] & 0xFFFFFFFF in inside.MESSAGES:
             return self._hear(task, raw)
         if row.name == "exit" and task.actor.others(task):
             # The end of a thread is nothing that another actor could see.
@@ -156,13 +157,14 @@ class Arrivals:
         if not pending.inside:
             task.number = number
             return self._outside(task, row, raw)
-        if row.kind is Kind.MAP and raw[3] & _MAP_ANONYMOUS:
-            return False
-        if row.kind is Kind.MAP and raw[3] & _MAP_SHARED and _may_write(pending, raw):
-            self._note(f"shared writable mapping by {task.name}")
+        if kind is Kind.MAP:
+            if raw[3] & _MAP_ANONYMOUS:
+                return False
+            if raw[3] & _MAP_SHARED and _may_write(pending, raw):
+                self._note(f"shared writable mapping by {task.name}")
         task.pending = pending
         task.number = number
-        task.point = SchedulingPoint(task.lane, row.kind, row.name, transfer(call))
+        task.point = SchedulingPoint(task.lane, kind, row.name, transfer(call))
         return True
 
     def _hear(self, task: Task, raw: tuple[int, ...]) -> bool:
@@ -188,7 +190,7 @@ class Arrivals:
         """Find out what a call would mean if it were made at once."""
         process = task.process
         pending = self._meanings.of(call, process.proc, process.descriptors)
-        pending.changes = self._control.changes
+        pending.changes = self._control.changes.count
         return pending
 
     def refuse(self, task: Task, pending: Pending) -> int:

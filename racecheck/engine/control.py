@@ -13,6 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.arrivals import Arrivals
+from racecheck.engine.changes import Changes
 from racecheck.engine.futexes import Futexes
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_signalled
@@ -53,7 +54,7 @@ class Control:
     Attributes:
         tasks: All tasks so far, by their real id.
         happened: Counts the times that a task ran; attempts are repeated after that.
-        changes: Counts the steps after which a pending call can mean something else.
+        changes: What has happened after which a pending call can mean something else.
         died: Counts the processes that have ended, and lost their locks.
         spawning: Flags of the clone call that a task is in, by its real id.
         signals: Moves the clock and sends signals.
@@ -83,7 +84,7 @@ class Control:
         """
         self.tasks: dict[int, Task] = {}
         self.happened = 0
-        self.changes = 0
+        self.changes = Changes()
         self.died = 0
         self.spawning: dict[int, int] = {}
         self._machine = machine
@@ -228,10 +229,13 @@ class Control:
 
     def settle(self) -> None:
         """Bring tasks that sleep in the kernel on, if they can, after a step."""
-        self._futexes.look_again(only_cleared=True)
-        for task in self.sleepers():
-            task.wait = None
-            self.run(task)
+        if self._futexes.words:
+            self._futexes.look_again(only_cleared=True)
+        # Most executions have none, and come here after each step.
+        if self._have_slept:
+            for task in self.sleepers():
+                task.wait = None
+                self.run(task)
 
     def look_harder(self) -> None:
         """Look for waits that are over though no task has said so."""
@@ -240,9 +244,6 @@ class Control:
 
     def sleepers(self) -> list[Task]:
         """Return the tasks that sleep in the kernel, for a reason unknown."""
-        if not self._have_slept:
-            # Most executions have none, and ask after each step.
-            return []
         return [
             task
             for task in self.tasks.values()
@@ -453,7 +454,7 @@ class Control:
         if others and task.process.proc == task.tid:
             task.process.proc = others[0].tid
             # Where pending calls lead was found out through the one that is gone.
-            self.changes += 1
+            self.changes.add(None)
 
     def end_left(self, actor: Actor) -> None:
         """End what an actor has left running at its end, and name it."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 _RELEASES: Final = frozenset(
     {Kind.CLOSE, Kind.FLOCK, Kind.LOCK, Kind.DUP, Kind.EXEC, Kind.EXIT, Kind.CRASH}
 )
+_BEGINNINGS: Final = frozenset({Kind.START, Kind.WAKE})
 _SECOND: Final = 1_000_000_000
 _SLEEPS_PER_STEP: Final = 10
 
@@ -145,6 +146,8 @@ class Execution:
             places={program.name: place for place, program in enumerate(programs)},
         )
         self._unstarted = list(self._programs)
+        # Who can go on, by lane, as of the last look.
+        self._able: dict[str, Task] = {}
         self._touched: set[str] = set()
         self._told = 0
 
@@ -241,7 +244,11 @@ class Execution:
                 if decision is None:
                     self.given_up = True
                     break
-                task = self._find(decision.actor)
+                task = self._able.get(decision.actor)
+                if task is None:
+                    raise EngineError(
+                        f"the scheduler chose {decision.actor!r}, which is not enabled"
+                    )
                 current = task.lane
                 if self._recorder is not None:
                     self._recorder.before(task)
@@ -293,24 +300,22 @@ class Execution:
         return points
 
     def _choices(self) -> list[SchedulingPoint]:
-        if not self._bounds:
-            return [
-                point
-                for actor in self._actors
-                for task in actor.tasks
-                if (point := task.choice()) is not None
-            ]
-        return [
-            msgspec.structs.replace(
-                point,
-                faults=self._allowed.at(
-                    task.actor.name, point, has_written=task.actor.has_written
-                ),
-            )
-            for actor in self._actors
-            for task in actor.tasks
-            if (point := task.choice()) is not None
-        ]
+        able = self._able
+        able.clear()
+        points = []
+        for actor in self._actors:
+            for task in actor.tasks:
+                point = task.choice()
+                if point is None:
+                    continue
+                able[task.lane] = task
+                if self._bounds:
+                    faults = self._allowed.at(
+                        actor.name, point, has_written=actor.has_written
+                    )
+                    point = msgspec.structs.replace(point, faults=faults)
+                points.append(point)
+        return points
 
     def _left(self) -> list[Task]:
         return [
@@ -334,13 +339,6 @@ class Execution:
 
     def _describe(self, task: Task, wait: Wait) -> str:
         return self._locks.describe(task) if isinstance(wait, LockWait) else wait.call
-
-    def _find(self, lane: str) -> Task:
-        for actor in self._actors:
-            for task in actor.tasks:
-                if task.lane == lane and task.choice() is not None:
-                    return task
-        raise EngineError(f"the scheduler chose {lane!r}, which is not enabled")
 
     def _start_ready(self) -> None:
         for program in list(self._unstarted):
@@ -374,47 +372,25 @@ class Execution:
     ) -> None:
         """Take the step that was decided, and let everybody know."""
         self.decisions.append(decision)
-        actor = task.actor
+        actor, report = task.actor, task.report
         self._endings.step_begins(actor, decision.fault)
-        report = task.report
         known = self._following.known(decision, observer)
-        step = self._taker.take(
-            task,
-            decision.fault,
-            len(self.steps),
-            footprint=self._footprints and known is None,
-        )
-        touched = self._taker.touched
-        if touched:
-            view.changed(touched)
-            self._touched.update(touched)
-        view.meant = self._taker.meant
-        actor.steps += 1
-        actor.has_written = step.may_change
-        if decision.fault is not None:
-            self._allowed.use(decision.fault, actor.name)
-        self._control.changes += step.may_change
-        if step.kind is Kind.WAKE and step.args["timed out"]:
-            # Programs that poll and sleep in between take a step for each sleep; to
-            # wait for an hour like that is no sign that they hang.
-            most = _SLEEPS_PER_STEP * self._max_steps
-            self._bound += self._bound < most
+        step = self._take(task, decision, view, known=known is not None)
+        kind = step.kind
         if known is None:
             self.steps.append(step)
             self._add(observer.on_step(view, self, step))
         else:
             self._following.check(step)
             self.steps.append(known)
-        if step.kind is Kind.RETURN and report is not None:
+        if kind is Kind.RETURN and report is not None:
             self._endings.returned(actor, report)
         self._tell(view, observer, known=known is not None)
         in_vain = self._holding.is_in_vain(task, step)
         died = self._control.died
-        if (step.kind in _RELEASES and not (step.failed and not step.fault)) or (
-            task.ended
-        ):
+        if (kind in _RELEASES and not (step.failed and not step.fault)) or task.ended:
             self._release_locks()
-        if step.kind in (Kind.START, Kind.WAKE):
+        if kind in _BEGINNINGS:
             self._control.end_wait(task) if task.wait else self._control.run(task)
         elif not task.ended and task.wait is None:
             self._control.run(task)
@@ -430,6 +406,38 @@ class Execution:
             self._start_ready()
         if known is None:
             self._following.remember(decision, self.steps[-1], observer)
+
+    def _take(
+        self, task: Task, decision: Decision, view: BoxView, *, known: bool
+    ) -> Step:
+        """Take the step that was decided, and take note of what it may have changed."""
+        step = self._taker.take(
+            task,
+            decision.fault,
+            len(self.steps),
+            footprint=self._footprints and not known,
+        )
+        touched = self._taker.touched
+        if touched:
+            view.changed(touched)
+            self._touched.update(touched)
+        view.meant = self._taker.meant
+        kind, changes = step.kind, step.may_change
+        actor = task.actor
+        actor.steps += 1
+        actor.has_written = changes
+        if decision.fault is not None:
+            self._allowed.use(decision.fault, actor.name)
+        if changes:
+            # What a crash has let go nobody can tell from the call before it.
+            crash = kind is Kind.CRASH
+            self._control.changes.add(None if crash else self._taker.pending)
+        if kind is Kind.WAKE and step.args["timed out"]:
+            # Programs that poll and sleep in between take a step for each sleep; to
+            # wait for an hour like that is no sign that they hang.
+            most = _SLEEPS_PER_STEP * self._max_steps
+            self._bound += self._bound < most
+        return step
 
     def _tell(self, view: View, observer: Observer, *, known: bool = False) -> None:
         """Tell the observer of the operations that have ended since last told.

@@ -31,14 +31,18 @@ _MOST: Final = 1 << 30
 
 
 class Futexes:
-    """All futexes that tasks of one execution wait at."""
+    """All futexes that tasks of one execution wait at.
+
+    Attributes:
+        words: Where the word of each waiter is, and the value that it waits with.
+    """
 
     def __init__(self, registers: Registers, note: Callable[[str], None]) -> None:
         self._registers = registers
         self._note = note
         self._waits: dict[object, list[FutexWait]] = {}
         self._permits: dict[object, int] = {}
-        self._words: dict[FutexWait, tuple[Process, int, int]] = {}
+        self.words: dict[FutexWait, tuple[Process, int, int]] = {}
 
     def enter(self, task: Task, raw: Sequence[int]) -> FutexWait | None:
         """Answer a futex call at its entry stop.
@@ -71,7 +75,7 @@ class Futexes:
         waits = self._waits.get(wait.key, [])
         if wait in waits:
             waits.remove(wait)
-        self._words.pop(wait, None)
+        self.words.pop(wait, None)
         if not waits:
             self._waits.pop(wait.key, None)
             self._permits.pop(wait.key, None)
@@ -83,9 +87,7 @@ class Futexes:
         only where nobody else can go on, since a program that changes a word wakes its
         waiters itself.
         """
-        if not self._words:
-            return
-        for wait, (process, address, value) in list(self._words.items()):
+        for wait, (process, address, value) in list(self.words.items()):
             try:
                 word = int.from_bytes(process.memory.read(address, 4), "little")
             except OSError:
@@ -110,7 +112,7 @@ class Futexes:
             return None
         wait = FutexWait("futex", deadline_ns, self, key)
         self._waits.setdefault(key, []).append(wait)
-        self._words[wait] = (task.process, raw[0], value)
+        self.words[wait] = (task.process, raw[0], value)
         return wait
 
     def _wake(self, key: object, count: int) -> int:
@@ -137,12 +139,12 @@ class Futexes:
 
     def _move(self, wait: FutexWait, key: object, address: int) -> None:
         """Let a waiter wait at another futex from now on."""
-        process, _, _ = self._words[wait]
+        process, _, _ = self.words[wait]
         self._waits[wait.key].remove(wait)
         wait.key = key
         self._waits.setdefault(key, []).append(wait)
         word = int.from_bytes(process.memory.read(address, 4), "little")
-        self._words[wait] = (process, address, word)
+        self.words[wait] = (process, address, word)
 
     @staticmethod
     def _key(process: Process, address: int, *, private: bool) -> object:

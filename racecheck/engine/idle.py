@@ -46,7 +46,7 @@ class IdleActors:
             folder: Where it started, and has to stand.
         """
         old = actor.process
-        if not is_clean(actor, folder) or index in self._processes:
+        if not is_clean(actor) or index in self._processes:
             return False
         fresh = Process(old.pid)
         fresh.take_over(old)
@@ -61,8 +61,11 @@ class IdleActors:
         self._processes.clear()
 
 
-def is_clean(actor: Actor, folder: str) -> bool:
-    """Say whether a process that stands idle is as it was at its start."""
+def is_clean(actor: Actor) -> bool:
+    """Say whether a process that stands idle is as it was at its start.
+
+    Where it stands is looked at when it is taken: others can move that until then.
+    """
     process = actor.process
     if any(task.process is not process or not task.ended for task in actor.tasks[1:]):
         # Threads that have ended leave nothing behind but what the subject keeps.
@@ -72,12 +75,16 @@ def is_clean(actor: Actor, folder: str) -> bool:
     if any(alarm.at_ns is not None for alarm in process.alarms.values()):
         return False
     try:
-        return (
-            stands_in(process.pid, folder)
-            and len(os.listdir(f"/proc/{process.pid}/fd")) == _STANDARD
-        )
+        return _open_files(process.pid) == _STANDARD
     except OSError:
         return False
+
+
+def _open_files(pid: int) -> int:
+    """Return how many descriptors a process has."""
+    folder = f"/proc/{pid}/fd"
+    # From Linux 6.2 on the folder has their number for its size: proc_pid_fd(5).
+    return os.stat(folder).st_size or len(os.listdir(folder))
 
 
 def stands_in(pid: int, folder: str) -> bool:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from racecheck.model import Program
 
 _X32: Final = 0x40000000
+_OBJECTS: Final = 20_000
+"""New objects after which the worker collects those that nobody needs any more."""
 
 
 class Machine:
@@ -104,6 +106,7 @@ class Machine:
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
+        self._thresholds = gc.get_threshold()
         self.streams: list[Streams] = []
         self._stacks: Stacks | None = None
         self._zygote: Zygote | None = None
@@ -204,12 +207,17 @@ class Machine:
         """
         gc.collect()
         gc.freeze()
+        # Actors collect when programs of their own would.
+        gc.set_threshold(*self._thresholds)
         self._stop_serving()
         outputs = self.sandbox.outputs
         self.streams = [Streams(outputs / program.name) for program in programs]
         self._zygote = Zygote(programs, self.streams, self.sandbox, self.filter)
         for index in range(len(programs)):
             self.template(index)
+        # An execution leaves some circles behind. To look for them after every few
+        # hundred objects takes a twentieth of its time.
+        gc.set_threshold(_OBJECTS, *self._thresholds[1:])
 
     def _stop_serving(self) -> None:
         """End the processes that were made for the programs served so far."""

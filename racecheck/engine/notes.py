@@ -53,6 +53,8 @@ class Notes:
             for file in pending.files.values():
                 self._mapped.setdefault(file.target, set()).add(actor.name)
             return
+        if not self._mapped:
+            return
         for target in pending.rewritten() & self._mapped.keys():
             for other in sorted(self._mapped[target] - {actor.name}):
                 self.add(f"{other} has mapped what {actor.name} changes: {target}")

@@ -84,6 +84,8 @@ class Pending:
         inside: Whether it concerns the sandbox.
         escape: What it would change outside the sandbox, or empty.
         changes: How many steps had changed the box when this was found out.
+        floats: Whether a path of its begins at a folder that is not known by name.
+        made: Name of the inode that it has made, once it has.
     """
 
     call: Call
@@ -93,6 +95,8 @@ class Pending:
     inside: bool = False
     escape: str = ""
     changes: int = 0
+    floats: bool = False
+    made: str | None = None
 
     def rewritten(self) -> set[str]:
         """Return the inodes whose data the call may change."""
@@ -122,7 +126,10 @@ class Pending:
         """Return the inodes that the call may change or change the entries of."""
         found = {file.target for file in self.files.values()}
         for walk in self.walks:
-            found.update(name for name in (walk.parent, walk.target) if name)
+            if walk.parent:
+                found.add(walk.parent)
+            if walk.target:
+                found.add(walk.target)
         return found
 
 
@@ -151,13 +158,22 @@ class Meanings:
 
     def of(self, call: Call, process: int, descriptors: Descriptors) -> Pending:
         """Return what a call would mean if it were made now, while all stand still."""
-        pending = Pending(call, dict(call.args))
+        args = call.args.copy()
+        pending = Pending(call, args)
         row = call.row
-        paths, numbers = _plan(row)
+        paths, numbers, special = _plan(row)
         for argument, relative in paths:
             self._look_up(pending, argument, relative, process, descriptors)
         for argument, shown in numbers:
             self._find(pending, argument, shown, process, descriptors)
+        if special:
+            self._look_closer(pending, descriptors)
+        return pending
+
+    def _look_closer(self, pending: Pending, descriptors: Descriptors) -> None:
+        """Look at what only some calls have: ranges, second descriptors, targets."""
+        call = pending.call
+        row = call.row
         if row.kind in (Kind.GETCWD, Kind.EXIT):
             pending.inside = True
         elif row.kind is Kind.CLOSE and row.index("last") is not None:
@@ -168,7 +184,6 @@ class Meanings:
         target = pending.args.get("target")
         if isinstance(target, str):
             pending.args["target"] = self._sandbox.display(target)
-        return pending
 
     def _look_up(
         self,
@@ -188,6 +203,8 @@ class Meanings:
             return
         dirfd = call.number(relative)
         base = _base(process, dirfd)
+        if path[:1] != "/":
+            pending.floats = True
         if path == "":
             # With AT_EMPTY_PATH the descriptor itself is meant; without, the kernel
             # answers ENOENT, which reads nothing.
@@ -201,9 +218,11 @@ class Meanings:
             )
             pending.args[argument] = _shown(path, base, self._sandbox)
         pending.walks += (walk,)
-        pending.inside = pending.inside or walk.inside
-        leaves = walk.escaped and walk.error == 0 and _would_change(call, argument)
-        if leaves and not _is_allowed(call.row.kind, os.path.realpath(walk.escaped)):
+        if walk.inside:
+            pending.inside = True
+        if not walk.escaped or walk.error or not _would_change(call, argument):
+            return
+        if not _is_allowed(call.row.kind, os.path.realpath(walk.escaped)):
             pending.escape = path or f"descriptor {dirfd}"
 
     def _find(
@@ -229,14 +248,18 @@ class Meanings:
 
 
 @cache
-def _plan(row: Row) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+def _plan(
+    row: Row,
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], bool]:
     """Return which arguments are paths, each with the descriptor it starts from.
 
-    And which are descriptors, each with the name under which its file is shown.
+    And which are descriptors, each with the name under which its file is shown, and
+    whether there is more to a call than these.
     """
     paths = tuple(pair for pair in _PATHS if row.index(pair[0]) is not None)
     numbers = tuple(pair for pair in _FILES if row.index(pair[0]) is not None)
-    return paths, numbers
+    more = any(row.index(name) is not None for name in ("last", "newfd", "target"))
+    return paths, numbers, more or row.kind in (Kind.GETCWD, Kind.EXIT)
 
 
 def _would_change(call: Call, argument: str) -> bool:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from racecheck.kernel.memory import Memory
 
 _REMOVING: Final = frozenset({Kind.RENAME, Kind.UNLINK, Kind.RMDIR})
+_TRIED: Final = frozenset({Kind.FLOCK, Kind.LOCK})
+_GIVING_PATHS: Final = frozenset({Kind.GETCWD, Kind.READLINK})
 _F_SETLKW: Final = 7
 _F_OFD_SETLKW: Final = 38
 _F_SETFD: Final = 2
@@ -101,12 +103,15 @@ class Performer:
             self._registers.skip(task.tid, -number)
             return Done(-number, {})
         call = pending.call
-        edits = self._edits(pending, fault)
-        if edits:
-            self._registers.edit(task.tid, edits)
+        kind = call.row.kind
+        edits: dict[int, int] = {}
         pieces = b""
-        if fault is not None and not edits:
-            pieces = _cut_pieces(call, task.process.memory, fault.length)
+        if fault is not None or kind in _TRIED:
+            edits = self._edits(pending, fault)
+            if edits:
+                self._registers.edit(task.tid, edits)
+            elif fault is not None:
+                pieces = _cut_pieces(call, task.process.memory, fault.length)
         ptrace.resume_to_exit(task.tid)
         cut_off = self._reach_exit(task)
         if cut_off is not None:
@@ -116,26 +121,34 @@ class Performer:
         result = ptrace.result(task.tid)
         if pieces:
             task.process.memory.write(call.raw[_iov(call)], pieces)
-        restore = {index: call.raw[index] for index in edits}
-        if fault is None and restore and result in (-errno.EAGAIN, -errno.EACCES):
-            return Done(result, {}, blocked=True)
-        if restore:
+        if edits:
+            if fault is None and result in (-errno.EAGAIN, -errno.EACCES):
+                return Done(result, {}, blocked=True)
+            restore = {index: call.raw[index] for index in edits}
             self._registers.finish(task.tid, result, restore)
-        given: dict[str, Value] = {}
-        if result >= 0:
-            if call.row.kind is Kind.LISTING and result:
-                self._sort(task, pending, result)
+        if result < 0:
+            return Done(result, {})
+        return Done(result, self._given(task, pending, result))
+
+    def _given(self, task: Task, pending: Pending, result: int) -> dict[str, Value]:
+        """Take note of a call that succeeded; return what it gave through memory."""
+        call = pending.call
+        kind = call.row.kind
+        if kind is Kind.LISTING and result:
+            self._sort(task, pending, result)
+        elif kind is Kind.LOCK:
             answer = self._locks.answer(task, pending)
             if answer:
                 task.process.memory.write(call.raw[2], answer)
-            given = outputs(call, result, task.process.memory)
+        given = outputs(call, result, task.process.memory)
+        if kind in _GIVING_PATHS:
             for name in ("path", "target"):
                 # Absolute paths would make equal executions differ.
                 text = given.get(name)
                 if isinstance(text, str):
                     given[name] = self._machine.sandbox.display(text)
-            self._succeeded(task, pending, result)
-        return Done(result, given)
+        self._succeeded(task, pending, result)
+        return given
 
     def _reach_exit(self, task: Task) -> Done | None:
         """Wait for the exit stop; return what came of it if that is not reached."""
@@ -235,7 +248,8 @@ class Performer:
             self._opened(task, pending, result)
         elif kind in (Kind.MKDIR, Kind.MKNOD, Kind.SYMLINK):
             walk = pending.walks[-1]
-            self._names.add(os.lstat(walk.location), self._creation(task))
+            pending.made = self._creation(task)
+            self._names.add(os.lstat(walk.location), pending.made)
         elif kind is Kind.CLOSE:
             self._closed(task, pending)
         elif kind is Kind.DUP:
@@ -270,7 +284,7 @@ class Performer:
             if walk.parent is not None and (walk.status is None or name is None):
                 # It was not there, so this step made it; a name that its number has
                 # is that of an inode that is gone.
-                name = self._creation(task)
+                name = pending.made = self._creation(task)
                 self._names.add(status, name)
         elif pending.call.number("flags") & os.O_TMPFILE == os.O_TMPFILE:
             name = self._creation(task)

@@ -49,6 +49,7 @@ class Taker:
     Attributes:
         touched: Names of the inodes that the last step may have changed.
         meant: Names of those that its paths meant before it was made, in order.
+        pending: The call that the last step was, if it was one.
         stuck: Why the execution cannot go on, or empty.
     """
 
@@ -78,6 +79,7 @@ class Taker:
         """
         self.touched: Collection[str] = ()
         self.meant: Sequence[str] = ()
+        self.pending: Pending | None = None
         self.stuck = ""
         self._machine = machine
         self._names = names
@@ -105,6 +107,7 @@ class Taker:
         self._footprints = footprint
         self.touched = ()
         self.meant = ()
+        self.pending = None
         self._index = index
         if fault is not None and fault.kind is FaultKind.CRASH:
             return self._crash(task, fault)
@@ -177,9 +180,11 @@ class Taker:
         pending = task.pending
         if pending is None:
             raise EngineError(f"{task.lane} has nothing to do")
-        if pending.changes != self._control.changes:
+        changes = self._control.changes
+        if pending.changes != changes.count and changes.concern(task, pending):
             # Others have moved since the task came here, and paths may lead elsewhere.
             pending = task.pending = self._control.resolve(task, pending.call)
+        self.pending = pending
         row = pending.call.row
         self.meant = [walk.target or "" for walk in pending.walks]
         if row.kind in MUTATING:
@@ -262,7 +267,7 @@ class Taker:
             kind=kind,
             args=_legible(args),
             result=result,
-            outputs=_legible(outputs or {}),
+            outputs=_legible(outputs) if outputs else {},
             fault=fault,
             footprint=footprint,
         )

@@ -201,6 +201,8 @@ class FileTimes:
 
     @staticmethod
     def _made(pending: Pending, names: Names) -> str | None:
+        if pending.made is not None:
+            return pending.made
         return names.find(os.lstat(pending.walks[-1].location))
 
 

@@ -47,6 +47,8 @@ class BoxView:
 
     def changed(self, objects: Iterable[str]) -> None:
         """Forget the answers that depended on any of these inodes."""
+        if not self._answers:
+            return
         for name in objects:
             for question, (_, depended) in list(self._answers.items()):
                 if any(resource.object == name for resource in depended):

@@ -70,6 +70,10 @@ class Runner:
             self.assumptions = (*ASSUMPTIONS, threads.assumption(self._threads))
         self.repeats = True
         self._repeated = Repeated()
+        self._actors = tuple(
+            ActorInfo(program.name, program.role, program.pid)
+            for program in self.programs
+        )
         self._judge = Judge(scenario.invariants)
         self._was_exact = self.watch.is_exact
         machine.serve(self.programs)
@@ -140,10 +144,7 @@ class Runner:
         return Trace(
             scenario=self.scenario.name,
             shape=self.shape,
-            actors=tuple(
-                ActorInfo(program.name, program.role, program.pid)
-                for program in self.programs
-            ),
+            actors=self._actors,
             schedule=Schedule(seed, tuple(execution.decisions)),
             steps=tuple(execution.steps),
             operations=tuple(execution.operations),

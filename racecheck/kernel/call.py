@@ -27,6 +27,8 @@ AT_SYMLINK_NOFOLLOW = 0x100
 LONGEST_TRANSFER = 0x7FFFFFFF & -mmap.PAGESIZE
 _MOST_VECTORS = 1024
 
+_TRANSFERS = frozenset({Kind.WRITE, Kind.COPY})
+
 # Written data is read in as few pieces as memory allows.
 _CHUNK = 1 << 24
 _HEAD = 64
@@ -86,7 +88,7 @@ class Call(msgspec.Struct, frozen=True):
 
 def transfer(call: Call) -> int:
     """Return how many bytes a call that writes or copies wants to move at most."""
-    if call.row.kind not in {Kind.WRITE, Kind.COPY}:
+    if call.row.kind not in _TRANSFERS:
         return 0
     try:
         return min(call.number("count"), LONGEST_TRANSFER)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 
 _TOP = 1 << 63
 _STRING = 256
+_ENCODING = sys.getfilesystemencoding()
 _LONGEST_STRING = 1 << 17
 
 
@@ -49,7 +51,7 @@ class Memory:
             if end >= 0:
                 end += len(data)
             data += more
-        return os.fsdecode(data[:end])
+        return data[:end].decode(_ENCODING, "surrogateescape")
 
     def write(self, address: int, data: bytes | bytearray) -> None:
         """Store bytes, also where the process itself could not.

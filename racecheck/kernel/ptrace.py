@@ -16,6 +16,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _ptrace = _libc.ptrace
 _ptrace.restype = ctypes.c_long
 _ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+# The same for what is asked at every stop. Without declared types ctypes need not look
+# for how to convert each argument; what is no plain `int` has its type already.
+_at_stop = _libc["ptrace"]
+_at_stop.restype = ctypes.c_long
 
 CONT: Final = 7
 SYSCALL: Final = 24
@@ -61,6 +65,7 @@ AT_EXIT: Final = SYSCALL_STOP << 8 | 0x7F
 _libc.syscall.restype = ctypes.c_long
 _INFO = ctypes.create_string_buffer(88)
 _SIGNAL_INFO_SIZE: Final = 128
+_INFO_SIZE = ctypes.c_long(88)
 _INFO_ADDRESS = ctypes.cast(_INFO, ctypes.c_void_p)
 _ENTRY = struct.Struct("=4xI16xQ6Q")
 _POINTER = struct.Struct("=Q")
@@ -87,7 +92,8 @@ def resume(tid: int, signal: int = 0) -> None:
 
     A task that has been killed meanwhile is no error: its end is reported by `waitpid`.
     """
-    if _ptrace(CONT, tid, 0, signal) == -1 and ctypes.get_errno() != errno.ESRCH:
+    data = ctypes.c_long(signal) if signal else None
+    if _at_stop(CONT, tid, None, data) == -1 and ctypes.get_errno() != errno.ESRCH:
         _raise()
 
 
@@ -96,7 +102,8 @@ def resume_to_exit(tid: int, signal: int = 0) -> None:
 
     A task that has been killed meanwhile is no error, as with `resume`.
     """
-    if _ptrace(SYSCALL, tid, 0, signal) == -1 and ctypes.get_errno() != errno.ESRCH:
+    data = ctypes.c_long(signal) if signal else None
+    if _at_stop(SYSCALL, tid, None, data) == -1 and ctypes.get_errno() != errno.ESRCH:
         _raise()
 
 
@@ -141,15 +148,15 @@ def entry(tid: int) -> tuple[int, int, tuple[int, ...]]:
         AUDIT_ARCH value of the entry it came through, number of the call, and its six
         raw arguments.
     """
-    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+    if _at_stop(GET_SYSCALL_INFO, tid, _INFO_SIZE, _INFO_ADDRESS) == -1:
         _raise()
-    arch, number, *args = _entry_from(_INFO)
-    return arch, number, tuple(args)
+    info = _entry_from(_INFO)
+    return info[0], info[1], info[2:]
 
 
 def result(tid: int) -> int:
     """Return what the call of a task at an exit stop gave, negative for an errno."""
-    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+    if _at_stop(GET_SYSCALL_INFO, tid, _INFO_SIZE, _INFO_ADDRESS) == -1:
         _raise()
     value: int = _exit_from(_INFO)[0]
     return value
@@ -157,7 +164,7 @@ def result(tid: int) -> int:
 
 def stack(tid: int) -> int:
     """Return the stack pointer of a task at an entry or exit stop."""
-    if _ptrace(GET_SYSCALL_INFO, tid, 88, _INFO_ADDRESS) == -1:
+    if _at_stop(GET_SYSCALL_INFO, tid, _INFO_SIZE, _INFO_ADDRESS) == -1:
         _raise()
     value: int = _POINTER.unpack_from(_INFO, 16)[0]
     return value
