@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from racecheck.scheduling.ahead import Ahead
 
 _ALONE = 100
+_IN_TURN = 300
+_LONG = 5000
+_SELDOM = 8
 
 
 class ExhaustiveScheduler:
     """Cover every order, and take samples in between once that shows to be long.
 
     The search goes through the orders as a tree, leaves first, and a race that needs a
-    turn near the root comes late in it. Samples come from everywhere.
+    turn near the root comes late in it. Samples come from everywhere. So every other
+    execution is one from the hundredth on. What a hundred of them have not found is
+    worth less, and most searches that end do so within some thousand executions. So
+    from then on only every eighth is a sample, until the search has turned out to be so
+    long that nobody can expect its end: then it is every other one again.
 
     The search takes the tasks of one actor as one, and leaves out the orders that they
     can have among themselves. Where there are such orders, every other execution is a
@@ -73,19 +80,20 @@ class ExhaustiveScheduler:
         return self._active.key
 
     def ahead(self) -> Iterator[Ahead]:
-        """Yield what comes next, of the search and of the samples in turn."""
+        """Yield what comes next, of the search and of the samples."""
         search = self._search.ahead(started=self._active is self._search)
-        if not self._takes_samples(self.exhaustive + self.sampled + 2):
-            yield from search
-            return
         samples = self._samples.ahead()
-        turns = [samples, search] if self._active is self._search else [search, samples]
-        while turns:
-            turn = turns.pop(0)
-            found = next(turn, None)
-            if found is not None:
-                yield found
-                turns.append(turn)
+        turn = self.exhaustive + self.sampled
+        while self._search.left_out or not self.finished:
+            found = next(samples if self._is_sample(turn) else search, None)
+            if found is None:
+                break
+            yield found
+            turn += 1
+        # One of them has no more to tell; what the other has is to come all the same.
+        yield from search
+        if self._search.left_out or turn >= _ALONE:
+            yield from samples
 
     @property
     def needs_footprints(self) -> bool:
@@ -94,9 +102,7 @@ class ExhaustiveScheduler:
 
     def start_execution(self) -> int | None:
         """Begin an execution of the search, or a sample."""
-        turn = self.exhaustive + self.sampled
-        wanted = self._takes_samples(turn)
-        sample = wanted and (turn % 2 == 1 or self.finished)
+        sample = self._is_sample(self.exhaustive + self.sampled)
         self._active = self._samples if sample else self._search
         seed = self._active.start_execution()
         if seed is not None:
@@ -120,8 +126,14 @@ class ExhaustiveScheduler:
         self._active.finish_execution(steps)
         self.exhaustive -= self.blocked - blocked
 
-    def _takes_samples(self, turn: int) -> bool:
-        return self._search.left_out or (turn >= _ALONE and not self.finished)
+    def _is_sample(self, turn: int) -> bool:
+        """Say whether an execution is a sample, by its number."""
+        if self._search.left_out:
+            return turn % 2 == 1 or self.finished
+        if turn < _ALONE or self.finished:
+            return False
+        often = turn < _IN_TURN or turn >= _LONG
+        return turn % (2 if often else _SELDOM) == 1
 
 
 def awake_scheduler(
