@@ -53,11 +53,18 @@ def explore_all(
     scenarios: Sequence[Loaded],
     options: Options,
     on_progress: Callable[[Progress], None] | None = None,
+    on_result: Callable[[ScenarioResult], object] | None = None,
 ) -> Iterator[ScenarioResult]:
     """Explore scenarios and yield what came of each, in their order.
 
     One that cannot be run gives `unknown` with the reason, so that the others still
     are; what keeps every scenario from running is raised.
+
+    Args:
+        scenarios: The scenarios.
+        options: How to explore them.
+        on_progress: Called now and then with how far one of them is.
+        on_result: Called with each result as it comes, before its turn.
 
     Raises:
         CannotRunError: This machine does not let racecheck control processes.
@@ -74,6 +81,8 @@ def explore_all(
                 done[task.name] = _unknown(by_name[task.name], answer, options)
             else:
                 done[task.name] = _explored(answer)
+            if on_result is not None:
+                on_result(done[task.name])
             while waiting and waiting[0] in done:
                 result = done[waiting.pop(0)]
                 yield result

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from racecheck import api
-from racecheck.cli.json_file import replace_file
+from racecheck.cli.json_file import check_target, replace_file
 from racecheck.cli.parameters import (
     current_settings,
     find_scenarios,
@@ -42,6 +42,8 @@ def export_command(
     It fails as long as the race is there. The token is replayed once, to say in the
     file what it breaks.
     """
+    if output is not None:
+        check_target(output)
     scenarios = find_scenarios(selection, current_settings())
     result = api.replay(token, scenarios, Options(workdir=workdir))
     name = decode(token).scenario

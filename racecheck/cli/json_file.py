@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
+import tempfile
+import textwrap
 from typing import TYPE_CHECKING
 
 from racecheck.api.version import version
 from racecheck.errors import RacecheckError, UsageError
+from racecheck.storage import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,33 +29,15 @@ def check_target(file: Path) -> None:
     target = file.resolve()
     if not target.parent.is_dir():
         raise UsageError(f"cannot write {file}: its folder does not exist")
-    if target.exists() and not target.is_file():
+    if not can_be_replaced(target):
         return
+    remove_unfinished(target.parent)
     # Modes do not tell: root may write where nothing can be made, as in /proc.
-    trial = _temporary(target)
     try:
-        trial.touch(exist_ok=False)
-        trial.unlink()
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
-
-
-def write_results(
-    file: Path, seed: int, results: Sequence[ScenarioResult], *, interrupted: bool
-) -> None:
-    """Write results so that readers see the old file or all of the new one.
-
-    Args:
-        file: Where to.
-        seed: Seed of the explorations.
-        results: What came of those that were made.
-        interrupted: Whether something ended the run before they all were.
-
-    Raises:
-        RacecheckError: The file cannot be written.
-    """
-    made = document(seed, results, interrupted=interrupted)
-    replace_file(file, json.dumps(made, indent=2) + "\n")
 
 
 def replace_file(file: Path, text: str) -> None:
@@ -72,7 +55,13 @@ def replace_file(file: Path, text: str) -> None:
 def document(
     seed: int, results: Sequence[ScenarioResult], *, interrupted: bool = False
 ) -> dict[str, object]:
-    """Return results as plain data, as `write_results` writes them."""
+    """Return results as plain data, as `--json` writes them.
+
+    Args:
+        seed: Seed of the explorations.
+        results: What came of those that were made.
+        interrupted: Whether they are not all of the run's.
+    """
     return {
         "schema": SCHEMA,
         "racecheck": version(),
@@ -80,6 +69,29 @@ def document(
         "interrupted": interrupted,
         "scenarios": [_scenario(result) for result in results],
     }
+
+
+def text_of(result: ScenarioResult) -> str:
+    """Return a result as JSON, as it stands in a document."""
+    return textwrap.indent(json.dumps(_scenario(result), indent=2), "    ")
+
+
+def document_text(seed: int, scenarios: Sequence[str], *, interrupted: bool) -> str:
+    """Return a document as JSON, of results that are JSON already.
+
+    A run writes it anew with each result, and most of it stays as it was.
+
+    Args:
+        seed: Seed of the explorations.
+        scenarios: What `text_of` says of their results.
+        interrupted: Whether they are not all of the run's.
+    """
+    empty = json.dumps(document(seed, [], interrupted=interrupted), indent=2)
+    if not scenarios:
+        return f"{empty}\n"
+    # The list is the last that it has.
+    head = empty.removesuffix("[]\n}")
+    return "".join([head, "[\n", ",\n".join(scenarios), "\n  ]\n}\n"])
 
 
 def _scenario(result: ScenarioResult) -> dict[str, object]:
@@ -122,23 +134,15 @@ def _violation(finding: Finding) -> dict[str, object]:
 
 def _replace(file: Path, text: str) -> None:
     target = file.resolve()
-    if target.exists() and not target.is_file():
-        # A pipe or a terminal has no old content, and a rename would remove it.
+    if can_be_replaced(target):
+        write_whole(target, text.encode())
+    else:
         target.write_text(text, "utf-8")
-        return
-    temporary = _temporary(target)
-    try:
-        with temporary.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
-def _temporary(target: Path) -> Path:
-    # Not `tempfile`: its files are readable by nobody else.
-    suffix = f"{os.getpid()}.{secrets.token_hex(4)}.tmp"
-    return target.with_name(f".{target.name}.{suffix}")
+def can_be_replaced(file: Path) -> bool:
+    """Say whether a file can be written more than once.
+
+    A pipe or a terminal has no old content, and a rename would remove it.
+    """
+    return file.is_file() or not file.exists()

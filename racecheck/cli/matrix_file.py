@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from racecheck.cli.json_file import replace_file
 from racecheck.errors import RacecheckError
 from racecheck.report import Matrix
 
@@ -37,6 +38,6 @@ def update_matrix(
         for name, cell in Matrix.from_results(results).names().items():
             matrix.put(name, cell)
         text = f"{head.rstrip()}\n\n{matrix.markdown().rstrip()}\n"
-        file.write_text(text, "utf-8")
+        replace_file(file, text)
     except (OSError, UnicodeError) as error:
         raise RacecheckError(f"cannot bring {file} up to date: {error}") from error

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from racecheck import api
-from racecheck.cli.json_file import check_target, document, replace_file, write_results
+from racecheck.cli.json_file import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from racecheck.explore.options import Options
-    from racecheck.model import ScenarioResult
+    from collections.abc import Callable
 
 _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
@@ -95,55 +91,9 @@ class Outputs:
             if file is not None:
                 check_target(file)
 
-    def write(
-        self,
-        results: Sequence[ScenarioResult],
-        options: Options,
-        *,
-        interrupted: bool,
-    ) -> None:
-        """Write all that was asked for.
-
-        Raises:
-            RacecheckError: A file cannot be written.
-        """
-        # Imported where they are asked for, so that other runs do not pay for them.
-        if self.json_file is not None:
-            write_results(
-                self.json_file, options.seed, results, interrupted=interrupted
-            )
-        if self.junit_file is not None:
-            from racecheck.report.junit import junit  # noqa: PLC0415
-
-            replace_file(self.junit_file, junit(results))
-        if self.markdown_file is not None:
-            from racecheck.report.markdown import summarize_run  # noqa: PLC0415
-
-            races = [
-                race
-                for result in results
-                for race in api.races_of(result, options.workdir)
-            ]
-            replace_file(self.markdown_file, summarize_run(results, races))
-        if self.report_folder is not None:
-            from racecheck.report.folder import write_folder  # noqa: PLC0415
-
-            races = [
-                race
-                for result in results
-                for race in api.races_of(result, options.workdir)
-            ]
-            told = document(options.seed, results, interrupted=interrupted)
-            index = write_folder(self.report_folder, told, races)
-            click.echo(f"report: {index}", err=True)
-        if self._is_for_github():
-            from racecheck.report.github import annotate  # noqa: PLC0415
-
-            for result in results:
-                for line in annotate(result):
-                    click.echo(line)
-
-    def _is_for_github(self) -> bool:
+    @property
+    def is_for_github(self) -> bool:
+        """Whether annotations are printed."""
         if self.github is not None:
             return self.github
         return os.environ.get("GITHUB_ACTIONS") == "true"

@@ -60,6 +60,9 @@ def replay_command(
     Its scenario is looked for where `run` would. The exit status is 1 if the execution
     violates an invariant, 0 if it does not, and 3 if there is no verdict.
     """
+    for file in (page, trace_file):
+        if file is not None:
+            check_target(file)
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
     result = api.replay(token, scenarios, Options(workdir=workdir))
@@ -84,9 +87,6 @@ def _write(race: Race, page: Path | None, trace_file: Path | None) -> None:
     from racecheck.report.page import render_race  # noqa: PLC0415
     from racecheck.storage import write_trace  # noqa: PLC0415
 
-    for file in (page, trace_file):
-        if file is not None:
-            check_target(file)
     if page is not None:
         write_page(page, render_race(race))
     if trace_file is not None:

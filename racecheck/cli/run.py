@@ -24,6 +24,7 @@ from racecheck.cli.parameters import (
     workdir_option,
 )
 from racecheck.cli.progress import display
+from racecheck.cli.writing import Writer
 from racecheck.errors import EngineError
 from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.report import (
@@ -38,6 +39,8 @@ from racecheck.report import (
 from racecheck.scenario import quick_ones
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from racecheck.model import ScenarioResult
     from racecheck.scenario import Budget, Loaded
 
@@ -145,14 +148,19 @@ def run_command(
         # What holds on one file system need not on another.
         kind = file_system(workdir.resolve())
         click.echo(f"boxes are made in {workdir}, on {kind}", err=True)
+    writer = Writer(outputs, options, [each.name for each in scenarios])
     results: list[ScenarioResult] = []
     interrupted = True
     try:
-        _explore(scenarios, options, results, verbose=verbose)
+        _explore(scenarios, options, results, writer, verbose=verbose)
         interrupted = False
     finally:
         # Also when it was interrupted, or one scenario could not be run.
-        outputs.write(results, options, interrupted=interrupted)
+        writer.end(results, interrupted=interrupted)
+        if outputs.report_folder is not None:
+            click.echo(f"report: {outputs.report_folder / 'index.html'}", err=True)
+        if outputs.is_for_github:
+            _annotate(results)
     matrix = Matrix.from_results(results, short=True)
     if matrix.is_table():
         click.echo(f"\n{matrix.text(text_width())}\n")
@@ -167,19 +175,34 @@ def _explore(
     scenarios: tuple[Loaded, ...],
     options: Options,
     results: list[ScenarioResult],
+    writer: Writer,
     *,
     verbose: bool,
 ) -> None:
     """Explore scenarios, and show and keep each result as it comes."""
+    # Where a surprise ends the run, what comes after it in turn does not count.
+    early = writer.add if not options.stop_first else None
     with display(len(scenarios)) as progress:
-        for result in api.explore_all(scenarios, options, progress.update):
+        for result in api.explore_all(
+            scenarios, options, progress.update, on_result=early
+        ):
             results.append(result)
+            writer.add(result)
             progress.write(_describe(result, verbose=verbose), done=result.name)
     # Never a pass for what was not looked at.
     if len(results) < len(scenarios) and all(result.as_expected for result in results):
         raise EngineError(
             f"only {len(results)} of {len(scenarios)} scenarios gave a result"
         )
+
+
+def _annotate(results: Sequence[ScenarioResult]) -> None:
+    """Print annotations of results, which GitHub shows at their lines."""
+    from racecheck.report.github import annotate  # noqa: PLC0415  seldom asked for
+
+    for result in results:
+        for line in annotate(result):
+            click.echo(line)
 
 
 def _describe(result: ScenarioResult, *, verbose: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from racecheck.errors import RacecheckError, TraceFileError
 from racecheck.report.page import render_index, render_race
-from racecheck.storage import read_trace, write_trace, write_whole
+from racecheck.storage import read_trace, remove_unfinished, write_trace, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,23 +27,46 @@ def name_of(race: Race) -> str:
     return re.sub(r"[^A-Za-z0-9_.+=-]", ".", text)[:_LONGEST_NAME].lstrip(".") or "race"
 
 
-def write_folder(
-    folder: Path, document: Mapping[str, Any], races: Iterable[Race]
-) -> Path:
-    """Write the races of a run and the page that lists them; return that page.
+class Folder:
+    """A folder of reports, which can be read at any time while a run fills it."""
 
-    Args:
-        folder: Where to; made if it is not there.
-        document: The results of the run, as `--json` writes them.
-        races: What was found.
+    def __init__(self, path: Path) -> None:
+        """Begin with what is there.
 
-    Raises:
-        RacecheckError: It cannot be written.
-    """
-    write_races(folder, races, index=INDEX)
-    _write(folder / RESULTS, json.dumps(document, indent=2) + "\n")
-    write_page(folder / INDEX, render_index(document, _pages(folder)))
-    return folder / INDEX
+        Args:
+            path: The folder; made if it is not there.
+
+        Raises:
+            RacecheckError: It cannot be made.
+            TraceFileError: A trace file in it cannot be read.
+        """
+        self.path = path
+        _make(path)
+        remove_unfinished(path)
+        self._pages = _pages(path)
+
+    def add(self, races: Iterable[Race]) -> None:
+        """Write a page and a trace file a race.
+
+        Raises:
+            RacecheckError: It cannot be written.
+        """
+        for race in races:
+            (page,) = write_races(self.path, [race], index=INDEX)
+            self._pages[_key(race)] = page.name
+
+    def list_all(self, document: Mapping[str, Any]) -> Path:
+        """Write the results and the page that lists them; return that page.
+
+        Args:
+            document: The results of the run, as `--json` writes them.
+
+        Raises:
+            RacecheckError: It cannot be written.
+        """
+        _write(self.path / RESULTS, json.dumps(document, indent=2) + "\n")
+        write_page(self.path / INDEX, render_index(document, self._pages))
+        return self.path / INDEX
 
 
 def write_races(folder: Path, races: Iterable[Race], *, index: str = "") -> list[Path]:
@@ -57,10 +80,7 @@ def write_races(folder: Path, races: Iterable[Race], *, index: str = "") -> list
     Raises:
         RacecheckError: It cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RacecheckError(f"cannot make {folder}: {error.strerror}") from error
+    _make(folder)
     pages = []
     for race in races:
         write_trace(race, folder / f"{name_of(race)}.trace")
@@ -87,10 +107,7 @@ def render_folder(folder: Path, target: Path) -> list[Path]:
     results = folder / RESULTS
     if not traces and not results.exists():
         raise TraceFileError(f"{str(folder)!r} holds no trace files and no {RESULTS}")
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RacecheckError(f"cannot make {target}: {error.strerror}") from error
+    _make(target)
     made = []
     if results.exists():
         page = target / INDEX
@@ -113,6 +130,13 @@ def write_page(path: Path, text: str) -> None:
     _write(path, text)
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RacecheckError(f"cannot make {folder}: {error.strerror}") from error
+
+
 def _write(path: Path, text: str) -> None:
     try:
         write_whole(path, text.encode())
@@ -124,10 +148,12 @@ def _pages(folder: Path) -> dict[tuple[str, str], str]:
     """Return the page of each race of a folder, by scenario and invariant."""
     found = {}
     for trace in sorted(folder.glob("*.trace")):
-        race = read_trace(trace)
-        key = (race.finding.trace.scenario, race.finding.invariant)
-        found[key] = f"{trace.stem}.html"
+        found[_key(read_trace(trace))] = f"{trace.stem}.html"
     return found
+
+
+def _key(race: Race) -> tuple[str, str]:
+    return race.finding.trace.scenario, race.finding.invariant
 
 
 def _read_results(path: Path) -> dict[str, Any]:

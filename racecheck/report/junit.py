@@ -27,40 +27,46 @@ def junit(results: Sequence[ScenarioResult]) -> str:
     One that did not do what it is expected to is a failure, and one without a verdict
     is an error.
     """
+    return junit_of(results, [case_of(result) for result in results])
+
+
+def junit_of(results: Sequence[ScenarioResult], cases: Sequence[ET.Element]) -> str:
+    """Return results as XML, given what `case_of` makes of each."""
     suites = ET.Element("testsuites", name="racecheck")
     suite = ET.SubElement(suites, "testsuite", name="racecheck")
-    failures = errors = 0
-    for result in results:
-        group, _, name = result.name.rpartition("/")
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            classname=_allowed(group.replace("/", ".") or "racecheck"),
-            name=_allowed(name),
-            time=f"{result.seconds:.3f}",
-        )
-        properties = ET.SubElement(case, "properties")
-        for key, value in (
-            ("verdict", str(result.verdict)),
-            ("coverage", str(result.coverage)),
-            *((("engine", machine(result)),) if machine(result) else ()),
-            ("executions", str(result.executions)),
-            *(("token", each.token) for each in result.findings if each.token),
-        ):
-            ET.SubElement(properties, "property", name=key, value=_allowed(value))
-        if result.verdict in _NO_VERDICT:
-            errors += 1
-            _outcome(case, "error", result)
-        elif not result.as_expected:
-            failures += 1
-            _outcome(case, "failure", result)
+    suite.extend(cases)
     for element in (suites, suite):
         element.set("tests", str(len(results)))
-        element.set("failures", str(failures))
-        element.set("errors", str(errors))
+        element.set("failures", str(len(suite.findall("testcase/failure"))))
+        element.set("errors", str(len(suite.findall("testcase/error"))))
         element.set("time", f"{sum(each.seconds for each in results):.3f}")
     ET.indent(suites)
     return ET.tostring(suites, "unicode", xml_declaration=True) + "\n"
+
+
+def case_of(result: ScenarioResult) -> ET.Element:
+    """Return a result as an element of XML."""
+    group, _, name = result.name.rpartition("/")
+    case = ET.Element(
+        "testcase",
+        classname=_allowed(group.replace("/", ".") or "racecheck"),
+        name=_allowed(name),
+        time=f"{result.seconds:.3f}",
+    )
+    properties = ET.SubElement(case, "properties")
+    for key, value in (
+        ("verdict", str(result.verdict)),
+        ("coverage", str(result.coverage)),
+        *((("engine", machine(result)),) if machine(result) else ()),
+        ("executions", str(result.executions)),
+        *(("token", each.token) for each in result.findings if each.token),
+    ):
+        ET.SubElement(properties, "property", name=key, value=_allowed(value))
+    if result.verdict in _NO_VERDICT:
+        _outcome(case, "error", result)
+    elif not result.as_expected:
+        _outcome(case, "failure", result)
+    return case
 
 
 def _outcome(case: ET.Element, kind: str, result: ScenarioResult) -> None:

@@ -64,6 +64,20 @@ def summarize_run(results: Sequence[ScenarioResult], races: Iterable[Race]) -> s
         results: What came of the scenarios.
         races: What was found in them.
     """
+    return summarize_run_of(
+        results, [summarize(race) for race in races if is_surprise(race)]
+    )
+
+
+def is_surprise(race: Race) -> bool:
+    """Say whether a race is none that its scenario expects."""
+    return race.finding.invariant not in race.expected
+
+
+def summarize_run_of(
+    results: Sequence[ScenarioResult], surprises: Iterable[str]
+) -> str:
+    """Return a run as Markdown, given what `summarize` makes of each surprise."""
     lines = [
         f"## {totals(list(results))}",
         "",
@@ -79,11 +93,7 @@ def summarize_run(results: Sequence[ScenarioResult], races: Iterable[Race]) -> s
             f"| {machine(each, ', ')}{each.coverage} "
             f"| {each.executions} |"
         )
-    lines.append("")
-    lines += [
-        summarize(race) for race in races if race.finding.invariant not in race.expected
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *surprises])
 
 
 def _act(act: Act) -> str:

@@ -6,7 +6,7 @@ from racecheck.storage.digest import shape_digest, steps_digest
 from racecheck.storage.failures import Failures
 from racecheck.storage.token import Token, check_shape, decode, encode
 from racecheck.storage.trace_file import read_trace, write_trace
-from racecheck.storage.whole import write_whole
+from racecheck.storage.whole import remove_unfinished, write_whole
 
 __all__ = [
     "Failures",
@@ -15,6 +15,7 @@ __all__ = [
     "decode",
     "encode",
     "read_trace",
+    "remove_unfinished",
     "shape_digest",
     "steps_digest",
     "write_trace",

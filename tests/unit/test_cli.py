@@ -76,6 +76,7 @@ class Explorer:
         scenarios: Sequence[Loaded],
         options: Options,
         on_progress: Callable[[Progress], None],
+        on_result: Callable[[ScenarioResult], None] | None,
     ) -> Iterator[ScenarioResult]:
         self.names = [each.name for each in scenarios]
         self.options = options
@@ -83,6 +84,8 @@ class Explorer:
             on_progress(Progress(name="x", executions=3, seconds=0.5, found=("y",)))
             if isinstance(each, BaseException):
                 raise each
+            if on_result is not None:
+                on_result(each)
             yield each
 
 
@@ -403,7 +406,7 @@ def test_who_is_asked_to_end_writes_what_there_is(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
 
-    def explore_all(*_: object) -> Iterator[ScenarioResult]:
+    def explore_all(*_: object, **__: object) -> Iterator[ScenarioResult]:
         yield made("image/one")
         os.kill(os.getpid(), number)
         yield made("two")
