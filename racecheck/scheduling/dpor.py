@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from racecheck.errors import ReplayDivergedError
-from racecheck.footprint import conflicts
 from racecheck.model import Decision, Kind
 from racecheck.scheduling.ahead import Ahead
 from racecheck.scheduling.events import Events
 from racecheck.scheduling.lead import Lead
 from racecheck.scheduling.nodes import Choice, by_actor, enter, inherited
+from racecheck.scheduling.sleepers import Sleepers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
@@ -153,10 +153,12 @@ class DPORScheduler:
         """Find the orders that this execution shows to be missing, and the next one."""
         del steps
         self.blocked += self._is_blocked
+        sleepers = Sleepers(self._stack[: self._fresh])
         for index in range(self._fresh, len(self._events)):
             self._races(index)
             if self._sleep_sets:
-                self._virtual_races(index)
+                sleepers.add(self._stack[index])
+                self._virtual_races(index, sleepers)
         self._backtrack()
 
     # --- going on ---------------------------------------------------------------------
@@ -185,22 +187,12 @@ class DPORScheduler:
             initials = self._events.initials(self._events.not_after(earlier, index))
             self._add(node, initials)
 
-    def _virtual_races(self, index: int) -> None:
+    def _virtual_races(self, index: int, sleepers: Sleepers) -> None:
         event = self._events[index]
-        known: dict[int, bool] = {}
-        for start in range(index, -1, -1):
-            node = self._stack[start]
-            for choice, touched in node.asleep():
-                if choice.actor == event.lane:
-                    continue
-                if id(touched) not in known:
-                    known[id(touched)] = conflicts(touched, event.footprint)
-                if not known[id(touched)]:
-                    continue
-                if self._events.follows_lane(choice.actor, start, index):
-                    continue
+        for start, actor in sleepers.racing(event.lane, event.footprint):
+            if not self._events.follows_lane(actor, start, index):
                 mask = self._events.before(start, index)
-                self._add(node, self._events.initials(mask))
+                self._add(self._stack[start], self._events.initials(mask))
 
     @staticmethod
     def _add(node: Node, initials: Collection[str]) -> None:
