@@ -13,6 +13,7 @@ import os
 import shutil
 import socket
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import EngineError
@@ -25,6 +26,8 @@ _PREFIX: Final = "racecheck-"
 _DIGITS: Final = 4
 _MOST_FOLDERS: Final = 10**_DIGITS
 _UNLOCKED_GRACE_S: Final = 60.0
+_DEEPEST: Final = 8
+"""Folders in folders that are gone through. Their paths are short enough for calls."""
 _ANSWER: Final = 8
 """Length of what the child says: always the same."""
 
@@ -142,20 +145,46 @@ def _name(number: int) -> str:
 
 
 def empty(folder: str) -> None:
-    """Remove all that is in a folder, whatever modes an actor left on it."""
+    """Remove all that is in a folder, whatever modes an actor left on it.
+
+    However deep it is, too: paths can be far longer than calls take them. So what lies
+    deep is moved up first, until nothing does.
+    """
+    while raised := _empty(folder, 0):
+        for number, path in enumerate(raised):
+            os.chmod(path, 0o700)
+            call = partial(os.replace, dst=_free(folder, number))
+            remove(call, os.path.dirname(path), path)
+
+
+def _empty(folder: str, depth: int) -> list[str]:
+    """Remove what is in a folder; return the folders that lie too deep for that."""
     try:
         entries = list(os.scandir(folder))
     except PermissionError:
         os.chmod(folder, 0o700)
         entries = list(os.scandir(folder))
     except FileNotFoundError:
-        return
+        return []
+    deep = []
     for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            empty(entry.path)
-            remove(os.rmdir, folder, entry.path)
-        else:
+        if not entry.is_dir(follow_symlinks=False):
             remove(os.unlink, folder, entry.path)
+        elif depth == _DEEPEST:
+            deep.append(entry.path)
+        elif below := _empty(entry.path, depth + 1):
+            deep += below
+        else:
+            remove(os.rmdir, folder, entry.path)
+    return deep
+
+
+def _free(folder: str, number: int) -> str:
+    """Return a path in a folder that nothing has."""
+    path = f"{folder}/{number}"
+    while os.path.lexists(path):
+        path += "-"
+    return path
 
 
 def remove(call: Callable[[str], None], folder: str, path: str) -> None:

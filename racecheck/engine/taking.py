@@ -134,8 +134,9 @@ class Taker:
         step = self._record(
             task, "exit_group", Kind.EXIT, {"status": 0}, footprint=footprint
         )
-        self._control.end_left(actor)
+        # First, since what ends those that are left may end this one before them.
         self._endings.ended(actor, 0)
+        self._control.end_left(actor)
         task.ended = True
         index = self._places[actor.name]
         if not self._machine.idle.keep(index, actor, str(self._machine.sandbox.box)):
