@@ -18,6 +18,7 @@ import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine import measuring
+from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_readable
 from racecheck.engine.pending import Meanings
@@ -129,6 +130,7 @@ class Arrivals:
         self._ids = ids
         self._note = note
         self._making = Making(machine.registers, control.wait)
+        self._limits = Limits(machine.watchdog)
 
     def arrive(self, task: Task) -> bool:
         """Look at a call being entered; say whether the task is to stand there."""
@@ -204,6 +206,8 @@ class Arrivals:
     def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""
         kind = row.kind
+        if kind in (Kind.WRITE, Kind.COPY):
+            self._limits.output(task, row, raw)
         if kind not in (Kind.READ, Kind.WRITE):
             return False
         process = task.process
@@ -321,6 +325,8 @@ class Arrivals:
 
     def _spawn(self, task: Task, name: str, raw: tuple[int, ...]) -> None:
         """Take note of what a new task will share with the one that starts it."""
+        if self._limits.is_full(task):
+            return
         if name == "clone3":
             # glibc falls back to clone, which then says what is wanted.
             self._registers.skip(task.tid, -errno.ENOSYS)

@@ -469,6 +469,8 @@ class Execution:
     def _finish(self) -> None:
         """End every actor that is left, whatever state it is in."""
         left = [actor for actor in self._actors if actor.end is None]
+        # It need not have come to a step.
+        self.stuck = self.broken_off
         if left and not self.stuck:
             self.stuck = "nobody can go on" if self.waiting else "broken off"
         for actor in self._actors:

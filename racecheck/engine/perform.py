@@ -9,6 +9,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from racecheck.engine.limits import Room
 from racecheck.engine.listing import in_order
 from racecheck.engine.times import FileTimes, number
 from racecheck.errors import EngineError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from racecheck.kernel.call import Call
     from racecheck.kernel.memory import Memory
 
+_FILLING: Final = frozenset({Kind.WRITE, Kind.COPY, Kind.ALLOCATE})
 _REMOVING: Final = frozenset({Kind.RENAME, Kind.UNLINK, Kind.RMDIR})
 _TRIED: Final = frozenset({Kind.FLOCK, Kind.LOCK})
 _GIVING_PATHS: Final = frozenset({Kind.GETCWD, Kind.READLINK})
@@ -92,11 +94,12 @@ class Performer:
         self._clock = clock
         self._locks = locks
         self.times = FileTimes(machine.sandbox.old)
+        self._room = Room(machine.watchdog)
         self._wait = wait
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
-        number = self._refusal(pending, fault)
+        number = self._refusal(task, pending, fault)
         if number and pending.call.row.kind is Kind.CLOSE:
             return self._fail_close(task, pending, number)
         if number:
@@ -136,6 +139,8 @@ class Performer:
         kind = call.row.kind
         if kind is Kind.LISTING and result:
             self._sort(task, pending, result)
+        elif kind in _FILLING:
+            self._room.take(call, result)
         elif kind is Kind.LOCK:
             answer = self._locks.answer(task, pending)
             if answer:
@@ -207,10 +212,13 @@ class Performer:
         data = memory.read(address, length)
         memory.write(address, in_order(data, pending.call.row.name, inode))
 
-    def _refusal(self, pending: Pending, fault: Fault | None) -> int:
+    def _refusal(self, task: Task, pending: Pending, fault: Fault | None) -> int:
         """Return the error that a call fails with whatever the kernel thinks, or 0."""
         if fault is not None and fault.kind is FaultKind.ERRNO:
             return int(getattr(errno, fault.errno))
+        call = pending.call
+        if call.row.kind in _FILLING and self._room.refuses(task, call):
+            return errno.ENOSPC
         crosses = self._machine.tmp_on_other_mount and pending.crosses(
             str(self._machine.sandbox.temporary)
         )

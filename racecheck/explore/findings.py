@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from racecheck.explore.shrink import Shrinker
+from racecheck.explore.shrink import EXECUTIONS, EXECUTIONS_OF_SLOW, Shrinker
 from racecheck.explore.traces import broken, first_difference
 from racecheck.explore.trials import Trials
 from racecheck.model import Finding
@@ -58,6 +58,7 @@ def look_into(
         StateKeptError: One went otherwise in processes that were used before.
     """
     again, difference = repeat(runner, trace)
+    affordable = EXECUTIONS_OF_SLOW if runner.ran_out else EXECUTIONS
     if difference and reused:
         raise StateKeptError
     unknown = [name for name in broken(trace) if name not in known]
@@ -73,7 +74,9 @@ def look_into(
     while new := [each for each in trials.broken() if each not in {*known, *told}]:
         for name in new:
             found = next(each.trace for each in trials.outcomes if name in each.broken)
-            shrunk = Shrinker(trials, name).shrink() if shrink else found
+            shrunk = found
+            if shrink:
+                shrunk = Shrinker(trials, name, executions=affordable).shrink()
             anew, parted = (again, "") if shrunk is again else repeat(runner, shrunk)
             if parted and not fresh:
                 raise StateKeptError

@@ -43,6 +43,8 @@ class Runner:
         workdir: Where its box lies.
         repeats: Whether what is known of an execution is relied on in the next one.
         spun: Whether an actor was held up in any execution because it looked in vain.
+        ran_out: Whether the last execution was broken off for what an actor took of
+            processor time or of the machine.
     """
 
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
@@ -57,6 +59,7 @@ class Runner:
         self.assumptions: tuple[str, ...] = ASSUMPTIONS
         self.shape = scenario.shape(self.engine)
         self.spun = False
+        self.ran_out = False
         self.workdir = machine.sandbox.folder.parent
         self._machine = machine
         machine.tmp_on_other_mount = scenario.tmp_on_other_mount
@@ -138,6 +141,7 @@ class Runner:
         )
         execution.run(scheduler, self._judge)
         self.spun = self.spun or execution.spun
+        self.ran_out = bool(self._machine.watchdog.reason)
         if execution.given_up:
             return None
         judged = self._verdict(execution)

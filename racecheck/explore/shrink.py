@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 EXECUTIONS: Final = 200
 """How many a shrink may take where nobody says otherwise."""
 
+EXECUTIONS_OF_SLOW: Final = 3
+"""How many where each runs into a limit of time, or of the machine."""
+
 STEPS: Final = 100_000
 """How many steps these may have in all, so that long ones do not take for ever."""
 

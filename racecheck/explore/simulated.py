@@ -37,6 +37,7 @@ class SimulatedRunner(Runner):
         self.shape = scenario.shape(ENGINE)
         self.workdir = Path()
         self.spun = False
+        self.ran_out = False
         self._stage = stage
         stage.adopt(scenario.functions())
         with stage.setting_up():

@@ -1,4 +1,4 @@
-"""Guards what there may be many of: files, folders in folders, actors, dead children."""
+"""Guards what there may be many of: files, actors, dead children, nested folders."""
 
 from __future__ import annotations
 

@@ -1,0 +1,200 @@
+"""Guards that who takes too much of the machine is ended, before anybody is harmed."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from racecheck.engine import limits
+from racecheck.model import Verdict
+from racecheck.scenario import Scenario
+from tests.engine.lab import Seen, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from racecheck.engine import Machine
+
+pytestmark = pytest.mark.processes
+
+_MEGABYTE = 10**6
+
+
+def with_another(function: Callable[..., object]) -> Scenario:
+    """Return a scenario of an actor that is to be ended and of one that is not."""
+    made = Scenario("appetite")
+    made.actor(function, name="one")
+
+    @made.actor
+    def two(box: Path) -> None:
+        (box / "other").touch()
+
+    return made
+
+
+def ended(seen: Seen, why: str) -> Seen:
+    """Check that the actor was ended, and that this is why there is no pass."""
+    assert seen.trace.verdict is Verdict.VIOLATED
+    assert seen.trace.reason == f"one {why}"
+    assert {each.invariant for each in seen.trace.violations} == {"progress"}
+    return seen
+
+
+# --- processes and threads ------------------------------------------------------------
+
+
+def fork_without_end() -> None:
+    while True:
+        os.fork()
+
+
+def start_threads_without_end() -> None:
+    while True:
+        threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+
+
+@pytest.mark.parametrize("multiply", [fork_without_end, start_threads_without_end])
+def test_who_multiplies_without_end_is_ended(multiply: Callable[[], None]) -> None:
+    def fewer(machine: Machine) -> None:
+        del machine
+        # In the process of this one execution, which ends with it.
+        vars(limits)["MOST_TASKS"] = 60
+
+    ended(
+        run(with_another(multiply), change=fewer),
+        "starts more than 60 processes and threads",
+    )
+
+
+def test_many_processes_one_after_another_are_not_too_many() -> None:
+    def one() -> int:
+        for _ in range(80):
+            if (child := os.fork()) == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        return 80
+
+    def fewer(machine: Machine) -> None:
+        del machine
+        vars(limits)["MOST_TASKS"] = 60
+
+    seen = run(with_another(one), change=fewer)
+
+    assert seen.trace.verdict is Verdict.PASSED
+    assert seen.operation("one").value == 80
+
+
+# --- output ---------------------------------------------------------------------------
+
+
+def print_without_end() -> None:
+    while True:
+        os.write(1, bytes(_MEGABYTE))
+
+
+def print_a_file_without_end() -> None:
+    # Without this the kernel refuses to copy into it.
+    fcntl.fcntl(1, fcntl.F_SETFL, 0)
+    os.lseek(1, 0, os.SEEK_END)
+    source = os.open(sys.executable, os.O_RDONLY)
+    while True:
+        os.sendfile(1, source, 0, _MEGABYTE)
+
+
+@pytest.mark.parametrize("flood", [print_without_end, print_a_file_without_end])
+def test_who_prints_without_end_is_ended(flood: Callable[[], None]) -> None:
+    seen = ended(run(with_another(flood)), "prints more than 64,000,000 bytes")
+
+    # Only its beginning is kept.
+    assert 0 < len(seen.printed["one"]) < _MEGABYTE
+
+
+# --- the box --------------------------------------------------------------------------
+
+
+def write_without_end(box: Path) -> None:
+    with (box / "file").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(5 * _MEGABYTE))
+
+
+def write_in_pieces_without_end(box: Path) -> None:
+    descriptor = os.open(box / "file", os.O_CREAT | os.O_WRONLY)
+    while True:
+        os.writev(descriptor, [bytes(5 * _MEGABYTE), bytes(5 * _MEGABYTE)])
+
+
+def copy_without_end(box: Path) -> None:
+    (box / "source").write_bytes(bytes(5 * _MEGABYTE))
+    source = os.open(box / "source", os.O_RDONLY)
+    target = os.open(box / "file", os.O_CREAT | os.O_WRONLY)
+    while True:
+        os.sendfile(target, source, 0, 5 * _MEGABYTE)
+
+
+def reserve_without_end(box: Path) -> None:
+    descriptor = os.open(box / "file", os.O_CREAT | os.O_WRONLY)
+    for place in range(10_000):
+        os.posix_fallocate(descriptor, place * 5 * _MEGABYTE, 5 * _MEGABYTE)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        write_without_end,
+        write_in_pieces_without_end,
+        copy_without_end,
+        reserve_without_end,
+    ],
+)
+def test_who_fills_the_box_is_ended(fill: Callable[[Path], None]) -> None:
+    def less(machine: Machine) -> None:
+        del machine
+        vars(limits)["MOST_WRITTEN"] = 20 * _MEGABYTE
+
+    seen = run(with_another(fill), change=less)
+
+    ended(seen, "writes more than 20,000,000 bytes")
+    assert len(seen.trace.steps) < 20
+    assert len(seen.files["file"]) <= 30 * _MEGABYTE
+
+
+def write_a_gigabyte_at_once(box: Path) -> None:
+    with (box / "file").open("wb", buffering=0) as file:
+        file.write(mmap.mmap(-1, 2000 * _MEGABYTE))
+
+
+def reserve_a_terabyte(box: Path) -> None:
+    descriptor = os.open(box / "file", os.O_CREAT | os.O_WRONLY)
+    os.posix_fallocate(descriptor, 0, _MEGABYTE * _MEGABYTE)
+
+
+@pytest.mark.parametrize("fill", [write_a_gigabyte_at_once, reserve_a_terabyte])
+def test_no_call_fills_the_box_at_once(fill: Callable[[Path], None]) -> None:
+    seen = run(with_another(fill))
+
+    ended(seen, "writes more than 1,000,000,000 bytes")
+    assert seen.files["file"] == ""
+
+
+def test_a_file_of_holes_takes_no_room() -> None:
+    def one(box: Path) -> int:
+        with (box / "file").open("wb") as file:
+            file.truncate(1000 * _MEGABYTE * 1000)
+            os.pwrite(file.fileno(), b"x", 1000 * _MEGABYTE * 1000)
+        size = (box / "file").stat().st_size
+        (box / "file").unlink()
+        return size
+
+    seen = run(with_another(one))
+
+    assert seen.trace.verdict is Verdict.PASSED
+    assert seen.operation("one").value == 1000 * _MEGABYTE * 1000 + 1
