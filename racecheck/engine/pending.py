@@ -222,7 +222,7 @@ class Meanings:
             pending.inside = True
         if not walk.escaped or walk.error or not _would_change(call, argument):
             return
-        if not _is_allowed(call.row.kind, os.path.realpath(walk.escaped)):
+        if not _is_allowed(call.row.kind, _real(walk.escaped)):
             pending.escape = path or f"descriptor {dirfd}"
 
     def _find(
@@ -274,6 +274,14 @@ def _would_change(call: Call, argument: str) -> bool:
         # A second name inside for a file outside would let writes through.
         return True
     return kind in _CHANGING
+
+
+def _real(path: str) -> str:
+    """Return where a path leads; itself where that cannot be looked at."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def _is_allowed(kind: Kind, path: str) -> bool:

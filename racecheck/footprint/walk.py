@@ -7,6 +7,7 @@ on and which objects they lead to.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -221,9 +222,11 @@ class Lookup:
             self.descriptor = f"{self._current}/{part}"
             return False
         if not self._settled:
-            self._enter("/".join([os.path.realpath(self._current), *parts]))
             self._settled = True
-            return True
+            # What cannot be looked at, as another's root in /proc, counts as outside.
+            with contextlib.suppress(OSError):
+                self._enter("/".join([os.path.realpath(self._current), *parts]))
+                return True
         walk = self.walk
         walk.parent = walk.target = walk.status = None
         walk.reached = False
