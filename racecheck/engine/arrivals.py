@@ -18,6 +18,7 @@ import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine import measuring
+from racecheck.engine.commands import reaches_out
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_readable
@@ -304,8 +305,14 @@ class Arrivals:
             return False
         if number in self._table.waits:
             return self._wait(task, name, raw)
-        if name in ("fcntl", "ioctl") and self._is_foreign(task, raw[0]):
-            return False
+        if name in ("fcntl", "ioctl"):
+            if reaches_out(task, name, raw):
+                text = f"{name} {raw[1] & 0xFFFFFFFF:#x} outside the sandbox"
+                self._note(f"{text} by {task.name}", refused=True)
+                self._registers.skip(task.tid, -errno.EPERM)
+                return False
+            if self._is_foreign(task, raw[0]):
+                return False
         refusal = self._table.refused.get(number)
         self._note(f"{name} by {task.name}", refused=refusal is not None)
         if refusal is not None:

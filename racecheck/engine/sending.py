@@ -1,4 +1,4 @@
-"""Signals that an actor sends, and the groups of processes that it sends them to.
+"""Calls by which an actor reaches other processes: signals, groups, how they are run.
 
 The task makes its call itself, so that the kernel notes who has sent the signal. Only
 the ids are translated, and a signal to a group is made one to each of its processes:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from racecheck.engine.task import Actor, Process, Task
     from racecheck.engine.tries import Ids
     from racecheck.kernel.rows import Silent
+
+_ONE_PROCESS: Final = {"ioprio_get": 1, "ioprio_set": 1}
+"""Value of `which` that means one process, or thread, where it is not 0."""
 
 _START: Final = 1
 """Session of who has started the actors."""
@@ -157,6 +160,39 @@ class Sending:
     def _refuse(self, task: Task, name: str, number: int, target: str) -> None:
         text = f"{name}: {task.name} sends {_signal_name(number)} to {target}"
         self._note(text, refused=True)
+
+    # --- how processes are run --------------------------------------------------------
+
+    def target(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
+        """Translate the id of a process that is asked about, or is to be changed.
+
+        Nobody is changed but processes of the actor itself.
+        """
+        name = silent.name
+        changes = "set" in name or name == "migrate_pages"
+        if name == "prlimit64":
+            changes = bool(raw[2])
+        place = silent.args.index("pid")
+        wanted = signed(raw[place])
+        which = signed(raw[0]) if place else 0
+        if which != _ONE_PROCESS.get(name, 0):
+            # All of a group or of a user, who need not be the actor's.
+            if changes:
+                self._refuse_change(task, name, "others")
+            return
+        if not wanted:
+            return
+        target = self._find(task, wanted)
+        if target is not None and (target.actor is task.actor or not changes):
+            self._registers.edit(task.tid, {place: target.tid})
+        elif changes:
+            self._refuse_change(task, name, f"process {wanted}")
+        else:
+            self._registers.skip(task.tid, -errno.ESRCH)
+
+    def _refuse_change(self, task: Task, name: str, whom: str) -> None:
+        self._note(f"{name}: {task.name} changes {whom}", refused=True)
+        self._registers.skip(task.tid, -errno.EPERM)
 
     # --- groups -----------------------------------------------------------------------
 

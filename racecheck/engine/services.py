@@ -72,6 +72,8 @@ class Services:
             self._alarms.serve(task, silent, raw)
         elif service is Service.BIND:
             self._bind(task, raw)
+        elif service is Service.TARGET:
+            self._sending.target(task, silent, raw)
         elif service is Service.GROUP:
             self._sending.group(task, silent.name, raw)
         else:

@@ -84,6 +84,7 @@ class Service(StrEnum):
     CLOCK = "clock"
     ALARM = "alarm"
     BIND = "bind"
+    TARGET = "target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,11 @@ def _when(argument: int, *values: int, negate: bool = False) -> Condition:
 
 
 QUIET: dict[str, Condition] = {
-    # F_GETFD, F_GETFL; owner, signal and size of a pipe; F_GETLEASE, F_GET_SEALS,
+    # F_GETFD, F_GETFL; F_GETOWN, signal and size of a pipe; F_GETLEASE, F_GET_SEALS,
     # F_DUPFD_QUERY, F_CREATED_QUERY; hints about the life of data.
     "fcntl": _when(
         1,
-        *(1, 3, 8, 9, 10, 11, 15, 16, 17, 1025, 1027, 1028, 1031, 1032, 1034),
+        *(1, 3, 9, 10, 11, 16, 17, 1025, 1027, 1028, 1031, 1032, 1034),
         *range(1035, 1039),
     ),
     # Terminals (TC*, TIOC*), FIONBIO, FIOASYNC, FIGETBSZ. FIONREAD is not among them:
@@ -314,6 +315,21 @@ SERVICES: tuple[Silent, ...] = (
     Silent("timer_delete", Service.ALARM, ("timer",)),
     Silent("timerfd_settime", Service.ALARM, ("fd", "flags", "value", "result")),
     Silent("timerfd_gettime", Service.ALARM, ("fd", "result")),
+    # How another process is run. Ids are translated, and others left alone.
+    *(
+        Silent(name, Service.TARGET, ("which", "pid", "_"))
+        for name in ("getpriority", "setpriority", "ioprio_get", "ioprio_set")
+    ),
+    *(
+        Silent(name, Service.TARGET, ("pid", "_", "_", "_"))
+        for name in (
+            *("prlimit64", "migrate_pages", "sched_rr_get_interval"),
+            *("sched_getaffinity", "sched_setaffinity"),
+            *("sched_getscheduler", "sched_setscheduler"),
+            *("sched_getparam", "sched_setparam"),
+            *("sched_getattr", "sched_setattr"),
+        )
+    ),
     Silent("fork", Service.SPAWN),
     Silent("vfork", Service.SPAWN),
     Silent("clone", Service.SPAWN, ("flags", "_", "_", "_", "_")),
@@ -356,6 +372,7 @@ REFUSED: dict[str, int] = {
     **_refuse(errno.EPERM, "init_module finit_module delete_module"),
     **_refuse(errno.EPERM, "kexec_load kexec_file_load iopl ioperm vhangup"),
     **_refuse(errno.EPERM, "sethostname setdomainname settimeofday clock_settime"),
+    **_refuse(errno.EPERM, "adjtimex clock_adjtime"),
 }
 """Calls that fail, with which error; they make the verdict unknown."""
 
@@ -383,7 +400,7 @@ SLEEPS = _words(
 
 CLOCKS = _words(
     """
-    clock_getres adjtimex clock_adjtime timerfd_create sysinfo getrusage
+    clock_getres timerfd_create sysinfo getrusage
     """
 )
 """Calls about clocks that show no time of day, or none that programs go by."""
@@ -405,7 +422,7 @@ HARMLESS = (
         # Memory, and advice about it or about the page cache.
         """
         brk mprotect munmap mremap msync mincore madvise mlock mlock2 munlock mlockall
-        munlockall remap_file_pages mbind set_mempolicy get_mempolicy migrate_pages
+        munlockall remap_file_pages mbind set_mempolicy get_mempolicy
         move_pages set_mempolicy_home_node membarrier pkey_mprotect pkey_alloc pkey_free
         process_madvise process_mrelease process_vm_readv mseal map_shadow_stack
         readahead fadvise64 cachestat
@@ -417,13 +434,10 @@ HARMLESS = (
         """
         # Tasks: what one is, and how it is scheduled.
         """
-        sched_yield sched_setparam sched_getparam sched_setscheduler sched_getscheduler
-        sched_get_priority_max sched_get_priority_min sched_rr_get_interval
-        sched_setaffinity sched_getaffinity sched_setattr sched_getattr getpriority
-        setpriority ioprio_set ioprio_get getcpu set_tid_address set_robust_list
-        get_robust_list rseq rseq_slice_yield futex_wake futex_requeue prctl arch_prctl
-        modify_ldt personality uretprobe uprobe kcmp perf_event_open getrlimit setrlimit
-        prlimit64 umask
+        sched_yield sched_get_priority_max sched_get_priority_min getcpu set_tid_address
+        set_robust_list get_robust_list rseq rseq_slice_yield futex_wake futex_requeue
+        prctl arch_prctl modify_ldt personality uretprobe uprobe kcmp perf_event_open
+        getrlimit setrlimit umask
         """
         # Users and what they may do.
         """

@@ -29,6 +29,7 @@ _AT_EMPTY_PATH = 0x1000
 _AT_SYMLINK_FOLLOW = 0x400
 _RENAME_EXCHANGE = 2
 _WHITEOUT = 4
+_SET_VERSION = 0x40087602
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
@@ -258,6 +259,11 @@ def change_attributes(_box: Path, outside: Path) -> None:
 def change_flags(_box: Path, outside: Path) -> None:
     file = os.open(outside / "file", os.O_RDONLY)
     fcntl.ioctl(file, FS_IOC_SETFLAGS, (0x80).to_bytes(8, "little"))
+
+
+def change_version(_box: Path, outside: Path) -> None:
+    file = os.open(outside / "file", os.O_RDONLY)
+    fcntl.ioctl(file, _SET_VERSION, (7).to_bytes(8, "little"))
 
 
 # --- by somebody else -----------------------------------------------------------------
