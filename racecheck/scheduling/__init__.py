@@ -22,7 +22,7 @@ from racecheck.scheduling.recorded import RecordedScheduler
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from racecheck.model import Scheduler
+    from racecheck.scheduling.ahead import TakesSamples
 
 __all__ = [
     "DEFAULT_SCHEDULER",
@@ -45,7 +45,9 @@ __all__ = [
 class SchedulerFactory(Protocol):
     """What makes a scheduler for an exploration, or for one process's part of it."""
 
-    def __call__(self, seed: int, *, first: int = 0, stride: int = 1) -> Scheduler:
+    def __call__(
+        self, seed: int, *, first: int = 0, stride: int = 1
+    ) -> ExhaustiveScheduler | TakesSamples:
         """Make a scheduler.
 
         Args:

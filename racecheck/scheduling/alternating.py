@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from typing import TYPE_CHECKING, Self
 
 from racecheck.scheduling.ahead import key_of, samples_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead
+    from racecheck.model import Decision, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead, TakesSamples
 
 
 class AlternatingScheduler:
@@ -20,7 +21,7 @@ class AlternatingScheduler:
     left to try drops out, and the others carry on.
     """
 
-    def __init__(self, schedulers: Sequence[Scheduler]) -> None:
+    def __init__(self, schedulers: Sequence[TakesSamples]) -> None:
         """Take the schedulers in the order of their turns."""
         if not schedulers:
             raise ValueError("there is no scheduler to take a turn")
@@ -40,6 +41,16 @@ class AlternatingScheduler:
     def ahead(self) -> Iterator[Ahead]:
         """Yield the executions after the present one."""
         return samples_ahead(self)
+
+    def copied(self) -> Self:
+        """Return another one that goes on by itself from the next execution on."""
+        other = copy.copy(self)
+        active = self._active.copied()
+        waiting = [
+            active if each is self._active else each.copied() for each in self._waiting
+        ]
+        other._active, other._waiting = active, waiting  # noqa: SLF001  its own
+        return other
 
     def start_execution(self) -> int | None:
         """Begin an execution of the next scheduler that has one left."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import copy
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Decision, Kind, lane_of
@@ -148,13 +149,20 @@ class POSScheduler:
         """Yield the executions after the present one."""
         return samples_ahead(self)
 
+    def copied(self) -> Self:
+        """Return another one that goes on by itself from the next execution on."""
+        other = copy.copy(self)
+        other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
+        other._seen = dict(self._seen)  # noqa: SLF001  its own
+        return other
+
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
         number = next(self._numbers, None)
         if number is None:
             return None
         if block_of(number) != block_of(self._number):
-            self._touched.update(self._seen)
+            self._touched = {**self._touched, **self._seen}
             self._seen = {}
         self._number = number
         self._random = execution_random("pos", self._seed, number)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -12,8 +13,8 @@ from racecheck.scheduling.ahead import key_of, samples_ahead
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead
+    from racecheck.model import Decision, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead, TakesSamples
 
 _ONE_IN = 8
 
@@ -21,7 +22,7 @@ _ONE_IN = 8
 class RandomFaultsScheduler:
     """Give the chosen actor one of the faults allowed there, now and then."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: TakesSamples) -> None:
         """Wrap a scheduler, whose seeds decide about the faults as well."""
         self._scheduler = scheduler
         self._random = random.Random(0)
@@ -39,6 +40,12 @@ class RandomFaultsScheduler:
     def ahead(self) -> Iterator[Ahead]:
         """Yield the executions after the present one."""
         return samples_ahead(self)
+
+    def copied(self) -> Self:
+        """Return another one that goes on by itself from the next execution on."""
+        other = copy.copy(self)
+        other._scheduler = self._scheduler.copied()  # noqa: SLF001  its own
+        return other
 
     def start_execution(self) -> int | None:
         """Begin the wrapped scheduler's next execution."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from typing import TYPE_CHECKING, Self
 
 from racecheck.model import Decision
 from racecheck.scheduling.ahead import samples_ahead
@@ -58,6 +59,12 @@ class RandomWalkScheduler:
     def ahead(self) -> Iterator[Ahead]:
         """Yield the executions after the present one."""
         return samples_ahead(self)
+
+    def copied(self) -> Self:
+        """Return another one that goes on by itself from the next execution on."""
+        other = copy.copy(self)
+        other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
+        return other
 
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
