@@ -38,15 +38,23 @@ RACE = {"no_lost_writes", "no_silent_loss", "no_unexpected_errors", "whole_image
 """What a shared temp name breaks; a program that fails says so by its exit status."""
 
 
-@pytest.fixture(scope="session")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The writer in C, compiled."""
+@pytest.fixture(scope="session", params=["dynamic", "static"])
+def writer(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The writer in C, compiled; also as a program that loads no library."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
     program = tmp_path_factory.mktemp("writer") / "writer"
     header = f"-DHEADER={HEADER_NBYTES}"
-    subprocess.run([compiler, header, "-o", program, SOURCE], check=True)
+    options = ["-static"] if request.param == "static" else []
+    made = subprocess.run(
+        [compiler, *options, header, "-o", program, SOURCE], check=False
+    )
+    if made.returncode and options:
+        pytest.skip("no static C library")
+    assert made.returncode == 0
     return program
 
 
