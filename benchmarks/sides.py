@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from functools import partial
 from time import perf_counter
@@ -64,10 +65,18 @@ class Slim:
     """The bare loop in a process that has loaded nothing but it."""
 
     def __init__(self) -> None:
+        # The other process has none of this in it.
+        from racecheck.engine.claim import claim  # noqa: PLC0415
+        from racecheck.engine.sandbox import default_workdir  # noqa: PLC0415
+
+        # A later run removes it if this one is killed.
+        self._folder, self._lock = claim(default_workdir())
+        box = self._folder / "box"
+        box.mkdir()
         self._to, self._from = os.pipe(), os.pipe()
         self.pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-P", "-s", "-c", _SERVE, *sys.path],
+            [sys.executable, "-P", "-s", "-c", _SERVE, str(box), *sys.path],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, self._to[0], 0),
@@ -92,6 +101,8 @@ class Slim:
         os.close(self._to[1])
         os.close(self._from[0])
         os.waitpid(self.pid, 0)
+        shutil.rmtree(self._folder)
+        os.close(self._lock)
 
     def execution(self, count: int) -> float:
         """Return what `Bare.execution` does there."""
@@ -100,22 +111,22 @@ class Slim:
 
 
 _SERVE = (
-    "import sys; sys.path[:] = sys.argv[1:]; import benchmarks.sides as s; s.serve()"
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "import benchmarks.sides as s; s.serve(sys.argv[1])"
 )
 
 
-def serve() -> None:
-    """Be the other process of `Slim`, until its input ends."""
-    folder = f"/dev/shm/racecheck-benchmark-{os.getpid()}"  # noqa: S108  named by pid
-    os.mkdir(folder)
-    try:
-        side = Bare(folder)
-        gc.collect()
-        gc.freeze()
-        for line in sys.stdin:
-            os.write(1, f"{side.execution(int(line))}\n".encode())
-    finally:
-        os.rmdir(folder)
+def serve(folder: str) -> None:
+    """Be the other process of `Slim`, until its input ends.
+
+    Args:
+        folder: Where its actors work.
+    """
+    side = Bare(folder)
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        os.write(1, f"{side.execution(int(line))}\n".encode())
 
 
 class _Clocked:

@@ -25,6 +25,7 @@ from racecheck.engine import claim, sandbox
 from racecheck.errors import EngineError
 from racecheck.scenario import Budget, Scenario
 from tests.engine.circumstances import heeding_signals
+from tests.engine.endless import ENDLESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,46 +39,11 @@ KILLS = 200 if os.environ.get("RACECHECK_TEST_LONG") else 20
 AT_ONCE = 5
 ENDLESSLY = ("endless.py", "endless", "1000000", "work", "random")
 
-ENDLESS = """
-import os, signal, subprocess, sys, threading, time
-from pathlib import Path
-
-from racecheck.invariants import never_missing
-from racecheck.scenario import Scenario, command
-
-endless = Scenario("endless", invariants=[never_missing("file")])
-
-@endless.writer(count=2)
-def write(box: Path) -> None:
-    for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_IGN)
-    os.setsid()
-    (box / f"locked.{os.getpid()}").mkdir()
-    for number in range(20):
-        temp = box / f"temp.{os.getpid()}"
-        temp.write_text("text")
-        temp.rename(box / "file")
-    (box / f"locked.{os.getpid()}").chmod(0)
-
-@endless.reader
-def read(box: Path) -> None:
-    thread = threading.Thread(target=time.sleep, args=[0.1])
-    thread.start()
-    if os.fork() == 0:
-        (box / "file").exists()
-        os._exit(0)
-    subprocess.run(["true"])
-    os.wait()
-    thread.join()
-
-endless.actor(command(["sh", "-c", "while ! [ -e {box}/file ]; do :; done"]), name="sh")
-"""
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder for one run, of whose processes nothing is left in any case."""
-    (tmp_path / "endless.py").write_text(ENDLESS)
+    (tmp_path / "endless.py").write_text(f"{ENDLESS}\nendless = declare('endless')")
     (tmp_path / "work").mkdir()
     yield tmp_path
     for process in processes(tmp_path):
