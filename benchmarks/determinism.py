@@ -98,18 +98,22 @@ def replay(count: int, seed: int, folder: Path) -> int:
     token = race["violations"][0]["token"]
     started = time.perf_counter()
     jobs = [Job(token, number, seed, folder) for number in range(count)]
+    traces = Counter[str]()
     with busy(), ProcessPoolExecutor(LANES, initializer=alone) as lanes:
-        traces = Counter(lanes.map(replay_once, jobs))
-    different = count - max(traces.values())
+        # What there is by then is told if it is asked to end.
+        with suppress(Ended):
+            traces.update(lanes.map(replay_once, jobs))
+        lanes.shutdown(cancel_futures=True)
+    different = traces.total() - max(traces.values(), default=0)
     print(
-        f"{count} replays of {token} in as many surroundings: "
+        f"{traces.total()} replays of {token} in as many surroundings: "
         f"{len(traces)} different traces, {different} not like the most; "
         f"{time.perf_counter() - started:.0f} s, load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
     for text, number in traces.most_common(5)[1:]:
         print(f"    {number} of {text}")
-    return different
+    return different + count - traces.total()
 
 
 class Job(NamedTuple):

@@ -119,16 +119,17 @@ def run(runner: Runner, seed: int) -> Trace:
 def scheduler_of(scenario: Scenario, seed: int) -> Scheduler:
     """Return what decides in the execution of a seed: a walk, PCT and POS in turn."""
     from racecheck.scheduling import (  # noqa: PLC0415  the path is known now
-        SCHEDULERS,
+        PCTScheduler,
         PlannedFaultsScheduler,
+        POSScheduler,
+        RandomWalkScheduler,
     )
     from racecheck.scheduling.random_faults import (  # noqa: PLC0415
         RandomFaultsScheduler,
     )
 
-    kind = ("random", "pct", "pos")[seed % 3]
-    inner = RandomFaultsScheduler(SCHEDULERS[kind](seed))
-    return PlannedFaultsScheduler(inner, scenario.faults)
+    kind = (RandomWalkScheduler, PCTScheduler, POSScheduler)[seed % 3]
+    return PlannedFaultsScheduler(RandomFaultsScheduler(kind(seed)), scenario.faults)
 
 
 def digest(trace: Trace, box: Path | None) -> str:
