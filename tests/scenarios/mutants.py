@@ -70,6 +70,10 @@ def deletions(module: str, function: str, *selection: str) -> Iterator[Mutant]:
             continue
         block[index] = ast.copy_location(ast.Pass(), gone)
         name = f"{function} without `{_first_line(gone)}`"
+        if path[:-1]:
+            # What ends one branch may end another one too.
+            above, place = _find(_function(tree, function), path[:-1])
+            name += f" in `{_first_line(above[place])}`"
         yield Mutant(name, module, ast.unparse(changed), selection)
 
 

@@ -291,7 +291,7 @@ def named() -> list[Mutant]:
             "    temp = pid_temp(path)\n    if not fits(temp):\n        return False\n",
             "    temp = pid_temp(path)\n",
             *IMAGE,
-            harmless="the kernel allows no longer names, and refuses it too",
+            harmless=REFUSED_BY_KERNEL,
         ),
         replaced(
             "an error of a close is ignored",
@@ -376,12 +376,22 @@ def generated() -> Iterator[Mutant]:
                 yield dataclasses.replace(mutant, harmless=why)
 
 
+REFUSED_BY_KERNEL = "the kernel allows no longer names, and refuses it too"
 PRIVATE = "nobody else sees the staged folder before it is whole"
 NAMED_ONLY = "a name is chosen a little earlier, and nothing is done with it"
 
 MADE_BY_LOCK = "filelock makes the folder of its lock file by itself"
 
 HARMLESS: dict[tuple[str, str], str] = {
+    (WRITERS, "write_pid without `if not fits(temp):`"): REFUSED_BY_KERNEL,
+    (
+        WRITERS,
+        "write_pid without `return False` in `if not fits(temp):`",
+    ): REFUSED_BY_KERNEL,
+    (
+        WRITERS,
+        "write_pid with `try:` before `if not fits(temp):`",
+    ): REFUSED_BY_KERNEL,
     (
         LINKS,
         "ensure_filelock without `link.parent.mkdir(parents=True, exist_ok=True)`",

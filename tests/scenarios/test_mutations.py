@@ -96,11 +96,11 @@ def test_every_statement_is_left_out_once() -> None:
     assert names == [
         "_replacing without `temp = path.with_name(f'{path.name}.tmp.{unique}')`",
         "_replacing without `try:`",
-        "_replacing without `yield temp`",
-        "_replacing without `temp.replace(path)`",
-        "_replacing without `with suppress(OSError):`",
-        "_replacing without `temp.unlink()`",
-        "_replacing without `raise`",
+        "_replacing without `yield temp` in `try:`",
+        "_replacing without `temp.replace(path)` in `try:`",
+        "_replacing without `with suppress(OSError):` in `except BaseException:`",
+        "_replacing without `temp.unlink()` in `with suppress(OSError):`",
+        "_replacing without `raise` in `except BaseException:`",
     ]
 
 
@@ -117,6 +117,7 @@ def test_mutants_differ_from_the_subject_and_from_each_other() -> None:
     mutants = [*named(), *generated()]
 
     assert len({mutant.source for mutant in mutants}) == len(mutants)
+    assert len({(mutant.module, mutant.name) for mutant in mutants}) == len(mutants)
     for mutant in mutants:
         changed = ast.dump(ast.parse(mutant.source))
         assert changed != ast.dump(ast.parse((SCENARIOS / mutant.module).read_text()))
