@@ -204,17 +204,26 @@ class Machine:
         """Get ready to fork actors that run these programs.
 
         To be called once the scenario is set up, after `move_in`.
+
+        Raises:
+            EngineError: They are too many for the descriptors or processes, or for the
+                room, that this one may have.
         """
         gc.collect()
         gc.freeze()
         # Actors collect when programs of their own would.
         gc.set_threshold(*self._thresholds)
         self._stop_serving()
-        outputs = self.sandbox.outputs
-        self.streams = [Streams(outputs / program.name) for program in programs]
-        self._zygote = Zygote(programs, self.streams, self.sandbox, self.filter)
-        for index in range(len(programs)):
-            self.template(index)
+        try:
+            # One by one, so that what there is of them is closed in any case.
+            for program in programs:
+                self.streams.append(Streams(self.sandbox.outputs / program.name))
+            self._zygote = Zygote(programs, self.streams, self.sandbox, self.filter)
+            for index in range(len(programs)):
+                self.template(index)
+        except OSError as error:
+            actors = f"{len(programs)} actor{'s' * (len(programs) > 1)}"
+            raise EngineError(f"cannot get {actors} ready: {error.strerror}") from error
         # An execution leaves some circles behind. To look for them after every few
         # hundred objects takes a twentieth of its time.
         gc.set_threshold(_OBJECTS, *self._thresholds[1:])

@@ -58,6 +58,7 @@ class Sandbox:
             try:
                 self.root.mkdir()
                 self.outputs.mkdir()
+                self.clear()
             except OSError:
                 self.remove()
                 raise
@@ -73,7 +74,6 @@ class Sandbox:
         self.marked = True
         self.touched: Collection[str] | None = None
         self._initial = Initial(str(self.root), _PARTS, self.display)
-        self.clear()
 
     def __enter__(self) -> Self:
         return self
