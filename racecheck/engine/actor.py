@@ -33,7 +33,9 @@ process can get in its way, and a subject may close what it likes.
 IDLE: Final = MARKER + 1
 """Another such descriptor: writing to it gives the seed of the next execution.
 
-An actor that is to be reused waits in this call where it would end otherwise.
+An actor that is to be reused waits in this call where it would end otherwise. If it has
+nothing to do between its last operation and its end, the report of that is what it
+writes; it may be told with EAGAIN that it has to come back with nothing.
 """
 
 BEGIN: Final = MARKER + 2
@@ -159,20 +161,25 @@ def run(program: Program) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         told = os.write(BEGIN, b"")
-        reused = told & 1
+        reused = bool(told & 1)
         reseed(program, told >> 1)
         if program.argv:
             execute(program.argv)
         assert program.function is not None  # noqa: S101  a program is one or the other
         while True:
-            for _ in range(program.repeat):
-                _operate(program, program.function)
-            wait_for_others()
-            flush()
-            _tell_coverage()
-            if not reused:
-                break
-            reseed(program, os.write(IDLE, b""))
+            seed = None
+            for left in range(program.repeat, 0, -1):
+                seed = _operate(program, program.function, idle=reused and left == 1)
+            if seed is None:
+                if wait_for_others():
+                    # Python does that once, and what it does is not undone.
+                    reused = False
+                flush()
+                _tell_coverage()
+                if not reused:
+                    break
+                seed = os.write(IDLE, b"")
+            reseed(program, seed)
     except BaseException as error:  # noqa: BLE001  nothing may unwind into the worker
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -187,21 +194,29 @@ def _tell_coverage() -> None:
         os.write(COVERED, covered)
 
 
-def wait_for_others() -> None:
+def wait_for_others() -> bool:
     """Do what Python does at the end of a program: wait for threads and children.
 
     Threads that are daemons end with the process, as they do there.
+
+    Returns:
+        Whether there was anything to do.
     """
+    waited = False
     threading = sys.modules.get("threading")
     if threading is not None and threading.active_count() > 1:
         threading._shutdown()  # noqa: SLF001  what the interpreter calls
+        waited = True
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
     if util and process and (util._finalizer_registry or process.active_children()):  # noqa: SLF001  to do nothing where there is nothing to do
         util._exit_function()  # noqa: SLF001  what is registered with `atexit`
+        waited = True
     tracker = sys.modules.get("multiprocessing.resource_tracker")
     if tracker is not None and tracker._resource_tracker._fd is not None:  # noqa: SLF001  as above
         tracker._resource_tracker._stop()  # noqa: SLF001  else it ends a moment later
+        waited = True
+    return waited
 
 
 def execute(argv: tuple[str, ...]) -> None:
@@ -216,7 +231,19 @@ def execute(argv: tuple[str, ...]) -> None:
         os._exit(127)
 
 
-def _operate(program: Program, function: Callable[..., object]) -> None:
+def _operate(
+    program: Program, function: Callable[..., object], *, idle: bool
+) -> int | None:
+    """Make one operation and report it.
+
+    Args:
+        program: What the actor runs.
+        function: Its function.
+        idle: Whether to wait for the next execution after that.
+
+    Returns:
+        The seed of the next execution, if it has come to that already.
+    """
     try:
         value = function(**program.arguments)
     except SystemExit:
@@ -224,11 +251,27 @@ def _operate(program: Program, function: Callable[..., object]) -> None:
     except BaseException as error:  # noqa: BLE001  it is an outcome, whatever it is
         _send(raised(error, program))
     else:
-        if value is None and program.succeeds is None:
-            flush()
-            os.write(MARKER, _NOTHING)
-            return
-        _send(returned(value, program))
+        if value is not None or program.succeeds is not None:
+            _send(returned(value, program))
+            return None
+        flush()
+        # A value, or an exception, could do something when it is given up.
+        if idle and _is_alone():
+            try:
+                return os.write(IDLE, _NOTHING)
+            except BlockingIOError:
+                return None
+        os.write(MARKER, _NOTHING)
+    return None
+
+
+def _is_alone() -> bool:
+    """Say whether there is nothing to do or to wait for at the end of the program."""
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        return False
+    # What may have children, or things to do at the end, has loaded this.
+    return "multiprocessing.util" not in sys.modules and not measuring.is_on()
 
 
 def outcome(
@@ -314,5 +357,7 @@ def _send(report: Report) -> None:
 def flush() -> None:
     """Write out what the subject has printed."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
+        try:  # noqa: SIM105  a process that was just forked is slow to make objects
             stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass

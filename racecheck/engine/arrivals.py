@@ -180,13 +180,18 @@ class Arrivals:
             measuring.take(task.process.memory.read(raw[1], raw[2]))
             self._registers.skip(task.tid, raw[2])
             return False
-        if message == inside.IDLE:
-            task.idle = True
-            task.point = SchedulingPoint(task.lane, Kind.EXIT, "exit_group")
+        if message == inside.IDLE and not raw[2]:
+            task.retire()
             return True
         task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
-        self._registers.skip(task.tid, raw[2])
         task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
+        if message != inside.IDLE:
+            self._registers.skip(task.tid, raw[2])
+        elif task.process.alarms or len(task.actor.tasks) > 1:
+            # A signal may wait for it that it has to get before its end.
+            self._registers.skip(task.tid, -errno.EAGAIN)
+        else:
+            task.retires = True
         return True
 
     def resolve(self, task: Task, call: Call) -> Pending:

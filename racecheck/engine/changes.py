@@ -9,27 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Task
+    from racecheck.footprint import Walk
 
 _MOST: Final = 64
-
-
-class _Change(NamedTuple):
-    """What one step may have changed.
-
-    Attributes:
-        entries: Names in folders, each with the folder.
-        objects: Inodes that are something else now, or others may not use any more.
-        folders: Folders that these entries are in.
-    """
-
-    entries: frozenset[tuple[str, str]]
-    objects: frozenset[str]
-    folders: frozenset[str]
 
 
 class Changes:
@@ -41,7 +28,7 @@ class Changes:
 
     def __init__(self) -> None:
         self.count = 0
-        self._last: deque[_Change | None] = deque(maxlen=_MOST)
+        self._last: deque[Pending | None] = deque(maxlen=_MOST)
 
     def add(self, pending: Pending | None) -> None:
         """Take note of a step that may have changed something.
@@ -50,19 +37,7 @@ class Changes:
             pending: The call that it was; None for what may have changed anything.
         """
         self.count += 1
-        if pending is None:
-            self._last.append(None)
-            return
-        walks = pending.walks
-        objects = {file.target for file in pending.files.values()}
-        objects.update(walk.target for walk in walks if walk.target)
-        self._last.append(
-            _Change(
-                frozenset((walk.parent, walk.name) for walk in walks if walk.parent),
-                frozenset(objects),
-                frozenset(walk.parent for walk in walks if walk.parent),
-            )
-        )
+        self._last.append(pending)
 
     def concern(self, task: Task, pending: Pending) -> bool:
         """Say whether a call may mean something else than when it was looked up.
@@ -74,19 +49,25 @@ class Changes:
         since = self.count - pending.changes
         if since > len(self._last) or len(task.actor.tasks) > 1 or pending.floats:
             return True
-        changes = list(islice(reversed(self._last), since))
-        if None in changes:
-            return True
-        for walk in pending.walks:
-            if walk.upward or walk.escaped or not walk.entries:
+        for change in islice(reversed(self._last), since):
+            if change is None or any(_meet(walk, change) for walk in pending.walks):
                 return True
-            used = {walk.target, *walk.folders}
-            for change in changes:
-                assert change is not None  # noqa: S101  see above
-                if (
-                    not change.objects.isdisjoint(used)
-                    or walk.target in change.folders
-                    or not change.entries.isdisjoint(walk.entries)
-                ):
-                    return True
         return False
+
+
+def _meet(walk: Walk, change: Pending) -> bool:
+    """Say whether a lookup may give something else after a call was made."""
+    if walk.upward or walk.escaped or not walk.entries:
+        return True
+    target, folders = walk.target, walk.folders
+    for file in change.files.values():
+        if file.target == target or file.target in folders:
+            return True
+    for other in change.walks:
+        if other.target and (other.target == target or other.target in folders):
+            return True
+        if other.parent and (
+            other.parent == target or (other.parent, other.name) in walk.entries
+        ):
+            return True
+    return False

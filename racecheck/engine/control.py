@@ -150,9 +150,12 @@ class Control:
 
     def run(self, task: Task) -> None:
         """Let a task go on from its stop, and wait until it stands again."""
+        self.happened += 1
+        if task.retires:
+            task.retire()
+            return
         task.leave_point()
         task.born = False
-        self.happened += 1
         self._resume(task)
         self._follow(task)
 

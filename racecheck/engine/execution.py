@@ -429,9 +429,8 @@ class Execution:
         if decision.fault is not None:
             self._allowed.use(decision.fault, actor.name)
         if changes:
-            # What a crash has let go nobody can tell from the call before it.
-            crash = kind is Kind.CRASH
-            self._control.changes.add(None if crash else self._taker.pending)
+            # For a crash there is none, and nobody can tell what it has let go.
+            self._control.changes.add(self._taker.pending)
         if kind is Kind.WAKE and step.args["timed out"]:
             # Programs that poll and sleep in between take a step for each sleep; to
             # wait for an hour like that is no sign that they hang.
@@ -444,8 +443,9 @@ class Execution:
 
         Where it is known what it makes of them, it need not be told.
         """
-        while self._told < len(self.operations):
-            operation = self.operations[self._told]
+        operations = self._endings.operations
+        while self._told < len(operations):
+            operation = operations[self._told]
             self._told += 1
             if not known:
                 self._add(observer.on_return(view, self, operation))

@@ -33,6 +33,11 @@ def begin(config: str) -> None:
     _measured.append(measured)
 
 
+def is_on() -> bool:
+    """Say whether this process is measured."""
+    return bool(_measured)
+
+
 def tell() -> bytes:
     """Return what has been run so far, or nothing if nobody asks."""
     if not _measured:

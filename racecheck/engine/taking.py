@@ -147,7 +147,8 @@ class Taker:
 
     def _crash(self, task: Task, fault: Fault) -> Step:
         operation = task.actor.operation
-        before = task.pending.call.row.name if task.pending else "return"
+        end = "exit_group" if task.idle else "return"
+        before = task.pending.call.row.name if task.pending else end
         footprint = footprint_of_end(task.actor) if self._footprints else EMPTY
         self._kill(task.actor)
         return self._record(
@@ -266,7 +267,7 @@ class Taker:
             operation=task.actor.operation if operation is None else operation,
             call=call,
             kind=kind,
-            args=_legible(args),
+            args=_legible(args) if args else args,
             result=result,
             outputs=_legible(outputs) if outputs else {},
             fault=fault,
@@ -275,7 +276,10 @@ class Taker:
 
 
 def _legible(values: dict[str, Value]) -> dict[str, Value]:
-    for name, value in values.items():
+    for value in values.values():
         if isinstance(value, str) and not value.isascii():
-            values = values | {name: legible(value)}
+            return {
+                name: legible(value) if isinstance(value, str) else value
+                for name, value in values.items()
+            }
     return values

@@ -161,6 +161,7 @@ class Task:
         number: Number of the pending call.
         wait: What it waits for, if it does.
         born: Whether it has been held since its birth.
+        retires: Whether it stands there already, and its last operation has yet to end.
         idle: Whether it stands where its actor would end, to be reused.
         ended: Whether it has ended.
         events: Wait statuses that came while somebody else was waited for.
@@ -183,6 +184,7 @@ class Task:
         "process",
         "redirected",
         "report",
+        "retires",
         "tid",
         "wait",
     )
@@ -199,6 +201,7 @@ class Task:
         self.number = 0
         self.wait: Wait | None = None
         self.born = False
+        self.retires = False
         self.idle = False
         self.ended = False
         self.events: list[int] = []
@@ -241,6 +244,13 @@ class Task:
         if self.process.asks:
             self.process.ask(wanted=False)
 
+    def retire(self) -> None:
+        """Take note that it stands where its actor would end."""
+        self.leave_point()
+        self.retires = False
+        self.idle = True
+        self.point = SchedulingPoint(self.lane, Kind.EXIT, "exit_group")
+
     def leave_point(self) -> None:
         """Forget where it stood."""
         self.point = self.pending = self.report = None
@@ -251,6 +261,7 @@ class Actor:
 
     Attributes:
         program: What it runs.
+        name: Its name.
         clock: The clocks that it sees.
         process: Its first process, whose end is the actor's.
         tasks: Its tasks, in the order of their births, ended ones included.
@@ -283,6 +294,7 @@ class Actor:
             reused: Whether its process is to wait for the next execution at its end.
         """
         self.program = program
+        self.name = program.name
         self.clock = clock
         self.process = process
         process.shown = program.pid
@@ -299,11 +311,6 @@ class Actor:
         self._stream = f"{seed}/{program.name}"
         self._random = 0
         self._shown = program.pid
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.program.name
 
     def begin(self) -> int:
         """Return what its process is told as its program begins."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from racecheck.kernel import rows
@@ -98,6 +98,7 @@ def _show(row: Row, name: str) -> Callable[[int], Value] | None:
     return NAMED[name].__getitem__ if name in NAMED else None
 
 
+@lru_cache(maxsize=1024)
 def octal(mode: int) -> str:
     """Return a mode as people write it."""
     return f"0{mode & 0o177777:03o}"

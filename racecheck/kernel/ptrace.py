@@ -21,6 +21,7 @@ _ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void
 _at_stop = _libc["ptrace"]
 _at_stop.restype = ctypes.c_long
 
+POKEUSER: Final = 6
 CONT: Final = 7
 SYSCALL: Final = 24
 SEIZE: Final = 0x4206
@@ -160,6 +161,20 @@ def result(tid: int) -> int:
         _raise()
     value: int = _exit_from(_INFO)[0]
     return value
+
+
+def poke(tid: int, register: int, value: int) -> None:
+    """Change one register of a stopped task.
+
+    Args:
+        tid: The task.
+        register: Position in `struct user_regs_struct` (sys/user.h), on processors that
+            have this request.
+        value: Its value, of 64 bits.
+    """
+    place, data = ctypes.c_long(8 * register), ctypes.c_long(value)
+    if _at_stop(POKEUSER, tid, place, data) == -1:
+        _raise()
 
 
 def stack(tid: int) -> int:

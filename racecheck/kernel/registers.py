@@ -99,11 +99,9 @@ class X8664:
 
     def skip(self, tid: int, result: int) -> None:
         """See `Registers.skip`."""
-        self._get(tid)
         # A number of -1 makes the kernel leave out the call and keep rax as it is.
-        self._values[self._ORIG_RAX] = _MASK
-        self._values[self._RAX] = result & _MASK
-        self._set(tid)
+        ptrace.poke(tid, self._ORIG_RAX, -1)
+        ptrace.poke(tid, self._RAX, result)
 
     def edit(self, tid: int, changes: Mapping[int, int]) -> None:
         """See `Registers.edit`."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -10,7 +14,7 @@ import pytest
 
 from racecheck.engine import Machine
 from racecheck.explore.runner import Runner
-from racecheck.model import ActorEnd, Verdict
+from racecheck.model import ActorEnd, Decision, Fault, FaultKind, Verdict
 from racecheck.scenario import Scenario
 from racecheck.scheduling import RandomWalkScheduler
 from tests.engine.lab import in_child
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from racecheck.model import Trace
 
 pytestmark = pytest.mark.processes
+
+STALL = Fault(FaultKind.STALL, length=5)
 
 
 def beside_the_box() -> None:
@@ -142,3 +148,78 @@ def test_no_process_is_used_again_where_import_or_setup_has_started_threads() ->
         threading.Thread(target=threading.Event().wait, daemon=True).start()
 
     assert uses_of_processes(made) == [1, 1, 1]
+
+
+class Closing:
+    """What does something when nobody has it any more."""
+
+    def __del__(self) -> None:
+        os.mkdir("closed")
+
+
+def with_an_alarm() -> None:
+    signal.signal(signal.SIGALRM, lambda *_: os.mkdir("rung"))
+    signal.alarm(1)
+
+
+def with_a_thread_left() -> None:
+    threading.Thread(target=os.mkdir, args=["thread"]).start()
+
+
+def with_a_child() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def with_an_error() -> None:
+    kept = Closing()
+    raise ValueError(type(kept).__name__)
+
+
+ENDS: dict[str, Callable[[], object]] = {
+    "nothing": lambda: None,
+    "a value": lambda: [1],
+    "a value that does something": Closing,
+    "an alarm": with_an_alarm,
+    "a thread": with_a_thread_left,
+    "a child": with_a_child,
+    "an error": with_an_error,
+    "output": lambda: sys.stdout.write("text"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("fault", [None, Fault(FaultKind.CRASH), STALL])
+def test_a_used_process_ends_with_the_steps_of_a_fresh_one(
+    end: str, fault: Fault | None
+) -> None:
+    def act() -> object:
+        with contextlib.suppress(OSError):
+            os.mkdir("first")
+        return ENDS[end]()
+
+    def body() -> list[tuple[Played | None, ...]]:
+        with Machine() as machine:
+            stage = Stage(machine)
+            stage.prepare(lambda: None, {"A": act, "B": act})
+            uses = (False, True, True)
+            found = []
+            for seed in range(6):
+                # Who comes to its return by then meets the fault there.
+                walk = random.Random(seed)
+                order: list[str | Decision] = [walk.choice("AB") for _ in range(5)]
+                if fault is not None:
+                    order.append(Decision(walk.choice("AB"), fault))
+                order += [walk.choice("AB") for _ in range(40)]
+                found.append(
+                    tuple(stage.run(Ordered(order), reuse=reuse) for reuse in uses)
+                )
+        return found
+
+    for fresh, *used in in_child(body):
+        assert fresh is not None
+        assert len(fresh.steps) > 4
+        for played in used:
+            assert played == fresh
