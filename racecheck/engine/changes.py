@@ -50,8 +50,11 @@ class Changes:
         if since > len(self._last) or len(task.actor.tasks) > 1 or pending.floats:
             return True
         for change in islice(reversed(self._last), since):
-            if change is None or any(_meet(walk, change) for walk in pending.walks):
+            if change is None:
                 return True
+            for walk in pending.walks:
+                if _meet(walk, change):
+                    return True
         return False
 
 

@@ -125,6 +125,11 @@ class Control:
         self.resolve = self._arrivals.resolve
         self.refuse = self._arrivals.refuse
 
+    def part(self) -> None:
+        """Forget what refers to this, once the execution has come to its end."""
+        self.tasks.clear()
+        del self._arrivals, self.signals, self.resolve, self.refuse
+
     # --- giving up control ------------------------------------------------------------
 
     def start(self, actor: Actor, seed: int, *, used: bool) -> None:

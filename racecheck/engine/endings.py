@@ -29,6 +29,10 @@ class Endings:
         self.ends: list[ActorEnd] = []
         self._execution = execution
 
+    def part(self) -> None:
+        """Forget the execution, which has come to its end."""
+        del self._execution
+
     def step_begins(self, actor: Actor, fault: Fault | None) -> None:
         """Take note that an actor is about to take a step."""
         if actor.first_step is None:

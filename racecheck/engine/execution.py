@@ -271,6 +271,17 @@ class Execution:
             self._tell(view, observer)
             observer.on_end(view, self)
         scheduler.finish_execution(self.steps)
+        self._part()
+
+    def _part(self) -> None:
+        """Undo the circles in which what has served the execution refers to itself.
+
+        Else it would stay in memory until it is looked for, which takes longer.
+        """
+        self._control.part()
+        self._endings.part()
+        for actor in self._actors:
+            actor.tasks.clear()
 
     # --- who can go on ----------------------------------------------------------------
 
@@ -305,7 +316,9 @@ class Execution:
         points = []
         for actor in self._actors:
             for task in actor.tasks:
-                point = task.choice()
+                if task.ended:
+                    continue
+                point = task.point or task.choice()
                 if point is None:
                     continue
                 able[task.lane] = task

@@ -25,7 +25,9 @@ _SECOND: Final = 1_000_000_000
 FRESH: Final = (EPOCH * _SECOND, EPOCH * _SECOND)
 """Times of access and modification of whatever `setup` gave no older ones."""
 
-# The mode, the inode, the device, the links, the owner, the group and the size.
+# The mode, the inode, the device, the links, the owner, the group and the size, and the
+# times of the last change of the data and of these.
+_Stamp = tuple[tuple[float, ...], int, int]
 _FIELDS: Final = 7
 
 
@@ -53,6 +55,7 @@ class _Unit(NamedTuple):
     path: str
     folder: str
     nodes: list[_Node]
+    paths: list[str]
 
 
 class Initial:
@@ -78,7 +81,7 @@ class Initial:
         self._units: list[_Unit] = []
         self._wanted: dict[str, set[str]] = {}
         # As they were when they had been made, by their paths.
-        self._made: dict[str, os.stat_result] = {}
+        self._made: dict[str, _Stamp] = {}
         self._shown: dict[str, str] = {}
         self._inodes: dict[tuple[int, int], str] = {}
 
@@ -104,9 +107,10 @@ class Initial:
             if folder in self._wanted:
                 self._wanted[folder].add(name)
                 if path not in self._staying:
-                    self._units.append(_Unit(path, folder, []))
+                    self._units.append(_Unit(path, folder, [], []))
             if path not in self._staying:
                 self._units[-1].nodes.append(node)
+                self._units[-1].paths.append(path)
 
     def times(self) -> Iterator[tuple[str, tuple[int, int]]]:
         """Yield the path of each thing, and its times of access and modification."""
@@ -139,7 +143,7 @@ class Initial:
         names = Names()
         names.scan(root, self._display)
         self._inodes = names.known()
-        self._made = {path: os.lstat(path) for path in self._shown}
+        self._made = {path: _stamp(os.lstat(path)) for path in self._shown}
 
     def repair(self, touched: Collection[str]) -> bool:
         """Make anew what is not as it was any more, if that can be told apart.
@@ -162,7 +166,7 @@ class Initial:
         changed = []
         for path, attributes in self._staying.items():
             status = os.lstat(path)
-            if self._shown[path] in touched or not self._is_as_made(path, status):
+            if self._shown[path] in touched or _stamp(status) != self._made[path]:
                 if not attributes.are_those_of(status):
                     return False
                 changed.append(path)
@@ -178,13 +182,12 @@ class Initial:
         for folder in {*changed, *(unit.folder for unit in broken)}:
             self._set_times(folder)
         for unit in broken:
-            for node in unit.nodes:
-                path = f"{self._root}/{node.path}"
-                self._made[path] = os.lstat(path)
+            for path in unit.paths:
+                self._made[path] = _stamp(os.lstat(path))
         if broken:
             self._inodes = {
-                (status.st_dev, status.st_ino): self._shown[path]
-                for path, status in self._made.items()
+                (int(device), int(inode)): self._shown[path]
+                for path, ((_, inode, device, *_), _, _) in self._made.items()
             }
         return True
 
@@ -204,34 +207,25 @@ class Initial:
 
     def _is_whole(self, unit: _Unit, touched: Collection[str]) -> bool:
         """Say whether a unit is as it was when it was made."""
-        for node in unit.nodes:
-            path = f"{self._root}/{node.path}"
+        for node, path in zip(unit.nodes, unit.paths, strict=True):
             if self._shown[path] in touched:
                 return False
             try:
                 status = os.lstat(path)
             except OSError:
                 return False
-            if not self._is_as_made(path, status):
+            if _stamp(status) != self._made[path]:
                 return False
             if status.st_atime_ns != node.times[0]:
                 self._set_times(path)
         return True
-
-    def _is_as_made(self, path: str, status: os.stat_result) -> bool:
-        made = self._made[path]
-        return (
-            status[:_FIELDS] == made[:_FIELDS]
-            and status.st_mtime_ns == made.st_mtime_ns
-            and status.st_ctime_ns == made.st_ctime_ns
-        )
 
     def _set_times(self, path: str) -> None:
         """Give something its times again."""
         times = self._times.get(path)
         if times is not None:
             os.utime(path, ns=times, follow_symlinks=False)
-        self._made[path] = os.lstat(path)
+        self._made[path] = _stamp(os.lstat(path))
 
     def _make(self, nodes: Iterable[_Node], stay: Collection[str] = ()) -> None:
         """Make things, all but folders that stay."""
@@ -269,6 +263,11 @@ class Initial:
                 empty(path)
             if name not in self._parts or not is_folder:
                 remove(os.rmdir if is_folder else os.unlink, root, path)
+
+
+def _stamp(status: os.stat_result) -> _Stamp:
+    """Return what differs if something is not as it was."""
+    return status[:_FIELDS], status.st_mtime_ns, status.st_ctime_ns
 
 
 def _discard(folder: str, name: str) -> None:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from racecheck.model import Program
 
 _X32: Final = 0x40000000
-_OBJECTS: Final = 20_000
-"""New objects after which the worker collects those that nobody needs any more."""
 
 
 class Machine:
@@ -106,7 +104,6 @@ class Machine:
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
-        self._thresholds = gc.get_threshold()
         self.streams: list[Streams] = []
         self._stacks: Stacks | None = None
         self._zygote: Zygote | None = None
@@ -117,6 +114,7 @@ class Machine:
         # Last, since it has to be put away whatever happens from here on.
         self.sandbox = Sandbox(workdir)
         self.resolver = Resolver(str(self.sandbox.root))
+        self.resolver.begin_with(*self.sandbox.staying())
 
     def __enter__(self) -> Self:
         signal.signal(signal.SIGTERM, self._end)
@@ -211,8 +209,6 @@ class Machine:
         """
         gc.collect()
         gc.freeze()
-        # Actors collect when programs of their own would.
-        gc.set_threshold(*self._thresholds)
         self._stop_serving()
         try:
             # One by one, so that what there is of them is closed in any case.
@@ -224,9 +220,6 @@ class Machine:
         except OSError as error:
             actors = f"{len(programs)} actor{'s' * (len(programs) > 1)}"
             raise EngineError(f"cannot get {actors} ready: {error.strerror}") from error
-        # An execution leaves some circles behind. To look for them after every few
-        # hundred objects takes a twentieth of its time.
-        gc.set_threshold(_OBJECTS, *self._thresholds[1:])
 
     def _stop_serving(self) -> None:
         """End the processes that were made for the programs served so far."""

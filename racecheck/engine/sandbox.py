@@ -155,6 +155,16 @@ class Sandbox:
             self._initial.make(marked=self.marked)
         self.marked = False
 
+    def staying(self) -> tuple[str, dict[str, str]]:
+        """Return the name of the root, and those of the folders in it by their paths.
+
+        They are there at the start of every execution, and actors stand in them.
+        """
+        paths = [f"{self._prefix}{name}" for name in _PARTS]
+        return self.display(str(self.root)), {
+            path: self.display(path) for path in paths
+        }
+
     def inodes(self) -> Mapping[tuple[int, int], str]:
         """Return the names of all inodes after `restore`, by device and number."""
         return self._initial.inodes()

@@ -13,6 +13,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from racecheck.engine import actor as inside
+from racecheck.engine.clock import UPTIME_NS
 from racecheck.engine.descriptors import Descriptors
 from racecheck.engine.spinning import Patience
 from racecheck.kernel.memory import Memory
@@ -94,6 +95,9 @@ class Process:
         """Take what the tracer holds of the same process from an earlier use."""
         self._memory, other._memory = other._memory, None
         self.vdso = other.vdso
+        if other.clock == UPTIME_NS:
+            # No time had passed, and it still sees that it is the start.
+            self.clock = UPTIME_NS
 
     def executed(self) -> None:
         """Take note of an exec: another address space, some descriptors closed."""
@@ -339,6 +343,8 @@ class Actor:
 
     def processes(self) -> list[Process]:
         """Return its processes that have not ended."""
+        if len(self.tasks) == 1:
+            return [] if self.process.ended else [self.process]
         found = dict.fromkeys(task.process for task in self.tasks)
         return [process for process in found if not process.ended]
 

@@ -169,11 +169,14 @@ class FileTimes:
             self._times[inode] = dict.fromkeys(names, now)
 
     def _set(self, inode: str | None, now: int, *which: str) -> None:
-        if inode is not None:
-            before = self.of(inode)
-            after = self._times[inode] = before | dict.fromkeys(which, now)
-            known = self.stamped.get(inode, False)
-            self.stamped[inode] = known or after != before
+        if inode is None:
+            return
+        known = self.of(inode)
+        changed = False
+        for name in which:
+            changed |= known[name] != now
+        self._times[inode] = known | dict.fromkeys(which, now) if changed else known
+        self.stamped[inode] = changed or self.stamped.get(inode, False)
 
     def _set_explicitly(self, pending: Pending, now: int) -> None:
         inode = self._target(pending)

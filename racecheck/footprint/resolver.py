@@ -11,6 +11,8 @@ from racecheck.footprint.outside import Outside
 from racecheck.footprint.walk import Lookup, Walk
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from racecheck.footprint.names import Names
 
 
@@ -50,6 +52,21 @@ class Resolver:
         self._names: Names | None = None
         self._folders: dict[str, _Folder] = {}
         self._relied_on: set[tuple[str, str]] = set()
+        self._staying: dict[str, _Folder] = {}
+
+    def begin_with(self, root: str, folders: Mapping[str, str]) -> None:
+        """Take note of folders that are there at the start of every execution.
+
+        Args:
+            root: Name of the sandbox's own folder.
+            folders: Names of the folders in it by their paths, which have to be those
+                that a walk would give.
+        """
+        self._names = None
+        self._staying = {}
+        for path, name in folders.items():
+            entry = path.removeprefix(self._prefix)
+            self._staying[path] = _Folder(name, path, ((root, entry),), (root, name))
 
     def walk(
         self, names: Names, process: int, base: str, path: str, *, follow: bool
@@ -67,6 +84,10 @@ class Resolver:
         if names is not self._names:
             self._names = names
             self.forget()
+            self._folders.update(self._staying)
+            self._relied_on.update(
+                entry for folder in self._staying.values() for entry in folder.entries
+            )
         before, _, name = path.rpartition("/")
         is_entry = name not in _NO_ENTRIES
         folder = self._folders.get(before) if is_entry else None

@@ -5,12 +5,17 @@ The long form is `benchmarks/memory.py`.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks.memory import SCENARIOS, growth, measure
-from racecheck.scenario import load, select
+from racecheck.engine import Machine
+from racecheck.explore.runner import Runner
+from racecheck.scenario import Scenario, load, select
+from racecheck.scheduling import RandomWalkScheduler
+from tests.engine.lab import in_child
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,3 +67,34 @@ def test_what_is_kept_of_each_execution_would_be_noticed(tmp_path: Path) -> None
     samples = measure(leaking, "random", EXECUTIONS // 4)
 
     assert growth(samples[:1], samples[-1:]) > BOUND
+
+
+def test_an_execution_leaves_nothing_to_be_collected() -> None:
+    made = Scenario("circles")
+
+    @made.writer(count=2)
+    def save(box: Path) -> None:
+        (box / "file").write_bytes(b"data")
+        (box / "file").replace(box / "other")
+
+    def body() -> list[str]:
+        with Machine() as machine:
+            runner = Runner(machine, made)
+            walk = RandomWalkScheduler(0)
+
+            def run() -> None:
+                for reuse in (True, True, False):
+                    seed = walk.start_execution() or 0
+                    assert runner.run(walk, seed, footprints=True, reuse=reuse)
+
+            run()
+            gc.collect()
+            gc.disable()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            run()
+            gc.collect()
+            gc.set_debug(0)
+            kinds = [type(each) for each in gc.garbage]
+        return [str(kind) for kind in kinds if kind.__module__.startswith("racecheck")]
+
+    assert in_child(body) == []

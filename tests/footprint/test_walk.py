@@ -68,6 +68,33 @@ def test_a_relative_path_starts_from_the_working_directory(box: Box) -> None:
     assert (walk.parent, walk.name, walk.reached) == ("d", "x", True)
 
 
+def test_folders_that_are_known_from_the_start_give_the_walks_they_would_give_anyway(
+    box: Box,
+) -> None:
+    names = ("d", "e")
+    paths = [
+        f"{box.root}/{path}"
+        for name in names
+        for path in (name, f"{name}/x", f"{name}/q", f"{name}/s/q", f"{name}/../x")
+    ]
+    without = [box.walk(path) for path in paths]
+
+    box.resolver.begin_with("/", {f"{box.root}/{name}": name for name in names})
+
+    assert [box.walk(path) for path in paths] == without
+
+    # What is there at the start need not stay there.
+    os.rename("d", "elsewhere")
+    box.resolver.removed("/", "d")
+    assert box.walk(f"{box.root}/d/x").error == errno.ENOENT
+
+    # In the next execution it is back.
+    os.rename("elsewhere", "d")
+    box.names = Names()
+    box.scan()
+    assert box.walk(f"{box.root}/d/x") == without[1]
+
+
 def test_a_path_can_start_from_a_descriptor(box: Box) -> None:
     folder = os.open("d", os.O_RDONLY)
     try:
