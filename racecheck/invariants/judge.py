@@ -139,7 +139,7 @@ class Judge:
             actor=operation.actor,
             view=view,
         )
-        return self.watch.after_return()
+        return self.watch.after_return(history)
 
     def keep(self) -> object:
         """Return what is known of the execution so far.

@@ -90,6 +90,11 @@ class StateRule(Rule):
         self._gate = Gate(after)
         self._broken_at_start: str | None = None
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether whoever had to succeed first has."""
+        return self._gate.is_open
+
     def start(self, view: View) -> None:
         """Forget the last execution, and look at the box before the first step."""
         self._gate.shut()

@@ -6,6 +6,11 @@ changed something that the invariant reads. A visible step reads all that the in
 read before it and after it, and changes a resource that stands for the invariant's
 answer; others get nothing. Weaker rules lose states, stronger ones cost executions.
 
+Some are judged once somebody has succeeded, and from then on for good. Whoever succeeds
+later could have been the first, before what has changed meanwhile: so each success
+reads what the invariant reads, but changes nothing of what it says. The end of a
+process that has returned is none to it.
+
 An invariant that only bounds a number is coarser: it tells apart by how much a step
 changes what is left of the bound. Equal changes commute, and nothing else is read. As
 long as nobody has more than his own share, the bound holds whatever the others do, so
@@ -54,6 +59,21 @@ class Bound(Protocol):
         ...
 
 
+@runtime_checkable
+class Gated(Protocol):
+    """An invariant that is judged from the moment on when somebody has succeeded."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether somebody has."""
+        ...
+
+
 class _Kept(NamedTuple):
     """What a `Watch` knows of an execution that changes with its steps."""
 
@@ -61,6 +81,8 @@ class _Kept(NamedTuple):
     seen: dict[str, frozenset[Resource]]
     margins: dict[tuple[str, str], int]
     begun: frozenset[tuple[str, int]]
+    judged: frozenset[str]
+    ended: int
     is_too_coarse: bool
 
 
@@ -82,6 +104,9 @@ class Watch:
         self._seen: dict[str, frozenset[Resource]] = {}
         self._ends: dict[str, frozenset[Kind]] = {}
         self._bounds: dict[str, Bound] = {}
+        self._gated: dict[str, Gated] = {}
+        self._judged: frozenset[str] = frozenset()
+        self._ended = 0
         self._margins: dict[tuple[str, str], int] = {}
         self._in_time: list[Resource] = []
         self._begun: set[tuple[str, int]] = set()
@@ -96,6 +121,9 @@ class Watch:
         self._bounds.clear()
         self._in_time.clear()
         self._begun.clear()
+        self._gated.clear()
+        self._judged = frozenset()
+        self._ended = 0
         self._watching = False
 
     def keep(self) -> object:
@@ -105,6 +133,8 @@ class Watch:
             dict(self._seen),
             dict(self._margins),
             frozenset(self._begun),
+            self._judged,
+            self._ended,
             self.is_too_coarse,
         )
 
@@ -115,6 +145,8 @@ class Watch:
         self._seen = dict(kept.seen)
         self._margins = dict(kept.margins)
         self._begun = set(kept.begun)
+        self._judged = kept.judged
+        self._ended = kept.ended
         self.is_too_coarse = self.is_too_coarse or kept.is_too_coarse
 
     def look(
@@ -131,6 +163,8 @@ class Watch:
             if getattr(each, "in_time", False):
                 self._in_time.append(Resource("invariant", each.name))
             self._ends[each.name] = getattr(each, "ends", ALL_ENDS)
+            if isinstance(each, Gated) and self._ends[each.name]:
+                self._gated[each.name] = each
             view.forget_seen()
             # What it says of the start it says after the first step, or raises there.
             with contextlib.suppress(Exception):
@@ -149,17 +183,25 @@ class Watch:
             return EMPTY
         reads: set[Resource] = set()
         writes = []
+        ended, self._ended = self._ended, len(history.operations)
         for name in self._reads.keys() | self._seen.keys():
             before = self._reads.get(name, frozenset())
             now = self._seen.get(name, before)
-            ends = self._ends.get(name, ALL_ENDS)
-            if step.kind in ends or conflicts(
+            is_end = step.kind in self._ends.get(name, ALL_ENDS)
+            if is_end and name in self._gated:
+                # The end of a process is none of an operation that has returned.
+                is_end = step.kind is Kind.RETURN or len(history.operations) > ended
+                if is_end and name in self._judged:
+                    reads |= before | now
+                    is_end = False
+            if is_end or conflicts(
                 Footprint((), step.footprint.writes), Footprint(tuple(before))
             ):
                 reads |= before | now
                 writes.append(Write(Resource("invariant", name)))
             self._reads[name] = now
         self._seen.clear()
+        self._judged = self._who_is_judged()
         for name, bound in self._bounds.items():
             for owner, margin in self._margins_of(bound, view, history).items():
                 change = margin - self._margins.get((name, owner), 0)
@@ -186,10 +228,17 @@ class Watch:
             self.is_too_coarse = True
         return shares
 
-    def after_return(self) -> Footprint:
+    def _who_is_judged(self) -> frozenset[str]:
+        return frozenset(name for name, each in self._gated.items() if each.is_judged)
+
+    def after_return(self, history: History) -> Footprint:
         """Return what the end of an operation adds: what was read because of it."""
+        self._ended = len(history.operations)
         if not self._watching or not self._seen:
             return EMPTY
+        for name in self._gated.keys() & self._seen.keys():
+            self._reads[name] = self._seen[name]
+        self._judged = self._who_is_judged()
         reads: frozenset[Resource] = frozenset().union(*self._seen.values())
         self._seen.clear()
         return Footprint(tuple(sorted(reads)))
