@@ -1,14 +1,17 @@
 """Measure how much sooner an exploration ends that several processes share.
 
 Run from the checkout: `python -m benchmarks.sharing --jobs 2`. Each round explores the
-same scenario alone and shared, one after the other, and gives one ratio. It ends with
-status 1 if a result depends on who has made it.
+same scenario alone and shared, one after the other, and gives one ratio. Beside it
+stands how much time of processors all took together, as a multiple of what one took
+alone: on a busy machine only that means anything, since what is shared gets a larger
+part of such a machine. It ends with status 1 if a result depends on who has made it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import sys
 from pathlib import Path
@@ -24,9 +27,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 SEARCH = "overlay/builders_of_two_files/two/fixed"
+LONG = "overlay/builders_of_two_files/three/fixed"
 SAMPLED = "head_image/three_cold_serves/pid"
 CASES = (
     ("search", SEARCH, "dpor"),
+    ("long", LONG, "dpor"),
     ("pct", SAMPLED, "pct"),
     ("pos", SAMPLED, "pos"),
     ("mixed", SAMPLED, "mixed"),
@@ -41,17 +46,21 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=300, help="samples a round")
     parser.add_argument("--cases", nargs="*", default=[case for case, _, _ in CASES])
     options = parser.parse_args()
-    print(f"{'':10}{'alone':>9}{'shared':>9}   times sooner: median, least, greatest")
+    print(
+        f"{'':10}{'alone':>9}{'shared':>9}   times sooner: median, least, greatest;"
+        " processor time"
+    )
     wrong = 0
     for case, name, scheduler in CASES:
         if case not in options.cases:
             continue
-        alone, shared, ratios = [], [], []
+        alone, shared, ratios, work = [], [], [], []
         for _ in range(options.rounds):
-            first, second = (
-                explored(name, scheduler, jobs, options.executions)
-                for jobs in (1, options.jobs)
-            )
+            before = spent()
+            first = explored(name, scheduler, 1, options.executions)
+            between = spent()
+            second = explored(name, scheduler, options.jobs, options.executions)
+            work.append((spent() - between) / (between - before))
             alone.append(first.seconds)
             shared.append(second.seconds)
             ratios.append(first.seconds / second.seconds)
@@ -59,11 +68,18 @@ def main() -> int:
         times = [f"{statistics.median(each):>7.2f} s" for each in (alone, shared)]
         sooner = [statistics.median(ratios), min(ratios), max(ratios)]
         shown = ", ".join(f"{each:.2f}" for each in sooner)
-        print(f"{case:10}{times[0]}{times[1]}   {shown}", flush=True)
+        more = f"{statistics.median(work):.2f} times that of one"
+        print(f"{case:10}{times[0]}{times[1]}   {shown}; {more}", flush=True)
     load_now = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"load {load_now}, {len(os.sched_getaffinity(0))} processors")
     print(f"results that depend on the number of jobs: {wrong}")
     return 1 if wrong else 0
+
+
+def spent() -> float:
+    """Return the seconds of processors that workers have taken so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def explored(name: str, scheduler: str, jobs: int, executions: int) -> ScenarioResult:
