@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ALONE = 100
 _IN_TURN = 300
-_LONG = 5000
+_LONG = 20_000
 _SELDOM = 8
 
 
@@ -26,7 +26,7 @@ class ExhaustiveScheduler:
     The search goes through the orders as a tree, leaves first, and a race that needs a
     turn near the root comes late in it. Samples come from everywhere. So every other
     execution is one from the hundredth on. What a hundred of them have not found is
-    worth less, and most searches that end do so within some thousand executions. So
+    worth less, and searches that end do so within some ten thousand executions. So
     from then on only every eighth is a sample, until the search has turned out to be so
     long that nobody can expect its end: then it is every other one again.
 

@@ -117,7 +117,7 @@ def test_a_search_that_goes_on_is_helped_by_samples_and_not_kept_from_its_end() 
 
 
 def test_a_search_that_turns_out_to_be_endless_leaves_half_to_samples() -> None:
-    assert kinds(5000, 5100, ExhaustiveScheduler()) == ".s" * 50
+    assert kinds(20_000, 20_100, ExhaustiveScheduler()) == ".s" * 50
 
 
 def test_samples_are_foretold_for_when_their_turn_comes() -> None:
