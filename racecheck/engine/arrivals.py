@@ -23,6 +23,7 @@ from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_readable
 from racecheck.engine.pending import Meanings
+from racecheck.engine.showing import take_time
 from racecheck.engine.siginfo import show_in_descriptor
 from racecheck.engine.transfers import (
     FileWait,
@@ -422,7 +423,7 @@ class Arrivals:
             if not task.looks.lose(_ASKING):
                 attempt.finish(expired=False)
                 if task.looks.looks >= _MANY:
-                    self._control.take_time(task.actor, task.process)
+                    take_time(self._clock, task)
                 return False
             ends = self._clock.monotonic_ns + task.looks.pause()
         attempt.enter_again(task.number)

@@ -8,6 +8,7 @@ nobody else runs meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from racecheck.engine.making import Making
 from racecheck.engine.masks import is_signalled
 from racecheck.engine.sending import Sending
 from racecheck.engine.services import Services
+from racecheck.engine.showing import show_clock
 from racecheck.engine.siginfo import show_sender
 from racecheck.engine.signals import Signals
 from racecheck.engine.states import is_running, title
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 
 _SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 _AT_CALL: Final = (ptrace.AT_ENTRY, ptrace.AT_EXIT)
-_MOMENT_NS: Final = 1000
 _CLONE_FILES: Final = 0x400
 _CLONE_VFORK: Final = 0x4000
 _CLONE_THREAD: Final = 0x10000
@@ -216,6 +217,17 @@ class Control:
                 return
             self._store(tid, status)
 
+    def end_unborn(self) -> None:
+        """End processes whose parents were killed before they told of them."""
+        for tid in self._early:
+            if self._machine.keeps(tid):
+                continue
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(tid, signal.SIGKILL)
+                while os.WIFSTOPPED(os.waitpid(tid, ptrace.WALL)[1]):
+                    pass
+        self._early.clear()
+
     def wait_for_process(self, task: Task) -> None:
         """Wait until the process of a task that called exit_group is gone."""
         status = 0
@@ -260,30 +272,8 @@ class Control:
 
     def _resume(self, task: Task, number: int = 0) -> None:
         if task.process.clock < self._clock.monotonic_ns:
-            self.show_clock(task.actor, task.process)
+            show_clock(self._clock, task)
         ptrace.resume(task.tid, number)
-
-    def show_clock(self, actor: Actor, process: Process) -> None:
-        """Let a process that does not run see what time it is."""
-        now = self._clock.monotonic_ns
-        if process.clock < now:
-            self._show(actor, process, now)
-
-    def take_time(self, actor: Actor, process: Process) -> None:
-        """Let a process see that what it has just done took some time.
-
-        Those who ask without waiting whether anything is there go on until a time limit
-        of zero has *passed*, which it never has where the clock stands still.
-        """
-        now = max(process.clock, self._clock.monotonic_ns)
-        self._show(actor, process, now + _MOMENT_NS)
-
-    @staticmethod
-    def _show(actor: Actor, process: Process, monotonic_ns: int) -> None:
-        process.clock = monotonic_ns
-        if process.vdso is not None:
-            realtime = actor.clock.realtime_ns
-            process.vdso.set_clock(process.memory, realtime, monotonic_ns)
 
     def answer(self, task: Task, raw: Sequence[int], result: int) -> None:
         """Give a result to a call that was made as a try, at its exit."""
@@ -336,6 +326,9 @@ class Control:
         watchdog.stepping = True
         self._follow_events(task)
         watchdog.stepping = False
+        if task.ended and task.actor.killed:
+            # Nobody may ask the others of it for anything while they die.
+            self.wait_for_end(task.actor)
         if task.wait is not None:
             self._begin_wait(task, task.wait)
         elif task.looks.looks or task.process.asks:

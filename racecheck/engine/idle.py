@@ -55,6 +55,10 @@ class IdleActors:
         self._folder = folder
         return True
 
+    def has(self, pid: int) -> bool:
+        """Say whether a process waits to be used again."""
+        return any(process.pid == pid for process in self._processes.values())
+
     def end(self) -> None:
         """End all that wait."""
         for process in self._processes.values():

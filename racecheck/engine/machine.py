@@ -154,6 +154,11 @@ class Machine:
         """Ids of its own processes that are children of this one."""
         return () if self._zygote is None else (self._zygote.pid,)
 
+    def keeps(self, pid: int) -> bool:
+        """Say whether a process is there for more than one execution."""
+        templates = (template.pid for template in self._templates.values())
+        return pid in templates or self.idle.has(pid)
+
     @property
     def stacks(self) -> Stacks:
         """Reads the stacks of actors; made when it is first asked for."""

@@ -210,6 +210,8 @@ class Taker:
             result, outputs = done.result, done.outputs
             if task.ended:
                 self._notes.add(f"{task.lane} died inside {row.name}")
+                if task.actor.killed:
+                    self._control.wait_for_end(task.actor)
             elif done.blocked:
                 result = self._lost_lock(task, pending, result)
             elif row.kind in _LOCKS and not fault and result >= 0:

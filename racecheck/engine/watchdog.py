@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _PERIOD_S: Final = 0.005
 _BURNING_S: Final = 0.1
 _STAT: Final = 2048
+_STOPPED: Final = "tT"
 _USER_TIME: Final = 11
 _SYSTEM_TIME: Final = 12
 
@@ -121,7 +122,8 @@ class Watchdog:
             # returned, and so could a kill where the tracer does not reckon with it.
             if self.stepping:
                 self._interrupt(task, burning=True)
-            else:
+            elif state not in _STOPPED:
+                # Otherwise the tracer is at work on it, and breaks off by itself.
                 task.actor.kill()
         elif state == "R" and self.stepping and cpu_s > _BURNING_S:
             self._asleep = ""
