@@ -12,7 +12,6 @@ import fcntl
 import os
 import shutil
 import socket
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +24,10 @@ if TYPE_CHECKING:
 _PREFIX: Final = "racecheck-"
 _DIGITS: Final = 4
 _MOST_FOLDERS: Final = 10**_DIGITS
-_UNLOCKED_GRACE_S: Final = 60.0
+_LOCK: Final = "lock"
+_FRESH_LOCK: Final = "lock.new"
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What file systems say that have no hard links."""
 _DEEPEST: Final = 8
 """Folders in folders that are gone through. Their paths are short enough for calls."""
 _ANSWER: Final = 8
@@ -93,51 +95,113 @@ def _make_folder(parent: Path) -> tuple[int, int]:
     fixed, and unless runs overlap they are the same each time.
     """
     for number in range(_MOST_FOLDERS):
-        folder = parent / _name(number)
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        try:
-            return number, _lock(folder)
-        except OSError:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        lock = _claim(parent / _name(number))
+        if lock is not None:
+            return number, lock
     raise FileExistsError(errno.EEXIST, f"{_MOST_FOLDERS} sandboxes are in use")
 
 
+def _claim(folder: Path) -> int | None:
+    """Make a folder and lock it; return None if it is somebody else's."""
+    while True:
+        try:
+            folder.mkdir(mode=0o700)
+            return _lock(folder)
+        except FileExistsError:
+            return None
+        except FileNotFoundError:
+            # Without a lock it was taken for one that was left.
+            if not folder.parent.is_dir():
+                raise
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
 def _remove_if_abandoned(folder: Path) -> None:
-    lock = folder / "lock"
+    lock = folder / _LOCK
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # Its owner may be about to make the lock.
-        if time.time() - folder.lstat().st_mtime > _UNLOCKED_GRACE_S:
-            _remove_folder(folder)
+        _remove_unlocked(folder)
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Names are used again, so that this can be the lock of a folder that is gone,
         # while the one there now is in use. Held, it keeps others away meanwhile.
         if os.path.samestat(os.fstat(descriptor), lock.stat()):
-            _remove_folder(folder)
+            remove_folder(folder)
     finally:
         os.close(descriptor)
 
 
-def _remove_folder(folder: Path) -> None:
-    empty(str(folder))
+def _remove_unlocked(folder: Path) -> None:
+    """Remove a folder that is not locked; who was about to do so makes it anew."""
+    with contextlib.suppress(FileNotFoundError):
+        fresh = folder / _FRESH_LOCK
+        descriptor = os.open(fresh, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            # Its owner, if it lives, waits for this, and then finds it gone.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fresh.unlink()
+        finally:
+            os.close(descriptor)
+    # Only if it is empty: by now it can be locked.
+    folder.rmdir()
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that one has locked, the lock last.
+
+    So what is left if this is interrupted is either locked or empty, and no question.
+
+    Raises:
+        OSError: Something cannot be removed.
+    """
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            empty(entry.path)
+            remove(os.rmdir, str(folder), entry.path)
+        elif entry.name != _LOCK:
+            remove(os.unlink, str(folder), entry.path)
+    (folder / _LOCK).unlink(missing_ok=True)
     folder.rmdir()
 
 
 def _lock(folder: Path) -> int:
-    """Mark a folder as in use until the returned descriptor is closed."""
-    fresh = folder / "lock.new"
-    descriptor = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    # Under its final name it has never been seen unlocked.
-    fresh.rename(folder / "lock")
+    """Mark a folder as in use until the returned descriptor is closed.
+
+    Raises:
+        FileExistsError: Somebody else has done so, or is about to.
+        FileNotFoundError: The folder was removed meanwhile.
+    """
+    fresh = folder / _FRESH_LOCK
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(fresh, flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Under its final name it has never been seen unlocked.
+        _give_name(fresh, folder / _LOCK)
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
+
+
+def _give_name(fresh: Path, lock: Path) -> None:
+    try:
+        # A rename would replace the lock of somebody who has made the folder anew after
+        # it was removed.
+        os.link(fresh, lock)
+    except FileExistsError:
+        fresh.unlink()
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        fresh.rename(lock)
+    else:
+        fresh.unlink()
 
 
 def _name(number: int) -> str:

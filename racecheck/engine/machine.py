@@ -8,7 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.engine.idle import IdleActors, stands_in
-from racecheck.engine.sandbox import Sandbox
+from racecheck.engine.sandbox import ENDS, Sandbox
 from racecheck.engine.stacks import Stacks
 from racecheck.engine.template import Streams, Template
 from racecheck.engine.view import BoxView
@@ -111,14 +111,26 @@ class Machine:
         memory = Memory(os.getpid())
         self.vdso = VDSO.find(os.getpid(), memory)
         memory.close()
-        # Last, since it has to be put away whatever happens from here on.
-        self.sandbox = Sandbox(workdir)
-        self.resolver = Resolver(str(self.sandbox.root))
-        self.resolver.begin_with(*self.sandbox.staying())
+        # Last, since it has to be put away whatever happens from here on: signals that
+        # end the process wait until that is certain.
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+        try:
+            self.sandbox = Sandbox(workdir)
+            self.resolver = Resolver(str(self.sandbox.root))
+            self.resolver.begin_with(*self.sandbox.staying())
+        except BaseException:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            raise
 
     def __enter__(self) -> Self:
         signal.signal(signal.SIGTERM, self._end)
-        self.watchdog.__enter__()
+        try:
+            self.watchdog.__enter__()
+            # What came meanwhile is heeded in this call.
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
         return self
 
     def __exit__(
@@ -128,8 +140,7 @@ class Machine:
         trace: TracebackType | None,
     ) -> None:
         # A signal that ends the process is dealt with when nothing is left.
-        ends = {signal.SIGTERM, signal.SIGINT}
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         try:
             self._put_away()
         finally:

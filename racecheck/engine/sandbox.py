@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from racecheck.engine.claim import claim, empty
+from racecheck.engine.claim import claim, empty, remove_folder
 from racecheck.engine.initial import FRESH, Initial
 from racecheck.errors import CannotRunError
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from types import TracebackType
 
+ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
+"""Signals that end a process which leaves nothing behind."""
 _PARTS: Final = ("box", "home", "tmp")
 _MOST_SHOWN: Final = 4096
 _LONGEST_OUTPUT: Final = 64 * 1024
@@ -51,6 +53,8 @@ class Sandbox:
             CannotRunError: It cannot be made there.
         """
         parent = Path(os.path.realpath(workdir or default_workdir()))
+        # Who is asked to end meanwhile has the folder, and knows of it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         try:
             self.folder, self._lock = claim(parent)
             self.root = self.folder / "sandbox"
@@ -59,12 +63,15 @@ class Sandbox:
                 self.root.mkdir()
                 self.outputs.mkdir()
                 self.clear()
-            except OSError:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            except BaseException:
                 self.remove()
                 raise
         except OSError as error:
             message = f"cannot make a sandbox in {parent}: {error.strerror}"
             raise CannotRunError(message) from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self.box = self.root / "box"
         self.home = self.root / "home"
         self.temporary = self.root / "tmp"
@@ -183,8 +190,8 @@ class Sandbox:
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
-        empty(str(self.root))
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_folder(self.folder)
         with contextlib.suppress(OSError):
             os.close(self._lock)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 import msgspec
 
 from racecheck.engine import Machine
+from racecheck.engine.sandbox import ENDS
 from racecheck.explore.made import Made, Order, make
 from racecheck.explore.runner import Runner
 from racecheck.scheduling.ahead import ahead_of, key_of
@@ -102,9 +103,13 @@ class Team:
         self._numbers = 0
         self._keep: dict[Hashable, Made] = {}
         self._reuse = True
-        for cpu in range(cpus.bit_length()):
-            if cpus >> cpu & 1:
-                self._fork(cpu, workdir)
+        try:
+            for cpu in range(cpus.bit_length()):
+                if cpus >> cpu & 1:
+                    self._fork(cpu, workdir)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -235,13 +240,16 @@ class Team:
     def _fork(self, cpu: int, workdir: Path) -> None:
         ours, theirs = socket.socketpair()
         parent = os.getpid()
+        # Who is asked to end meanwhile knows of the helper, and waits for it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         pid = os.fork()
         if pid == 0:
             # It has what the parent has, and must not put it away: nothing is to be
             # left of its copy but the processes' memory.
-            _stay(lambda: _help(theirs, cpu, self._runner, workdir, parent))
+            _stay(lambda: _help(theirs, cpu, self._runner, workdir, parent, before))
         theirs.close()
         self._helpers.append(_Helper(pid, ours))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _stay(body: Callable[[], None]) -> NoReturn:
@@ -254,10 +262,16 @@ def _stay(body: Callable[[], None]) -> NoReturn:
 
 
 def _help(
-    connection: socket.socket, cpu: int, runner: Runner, workdir: Path, parent: int
+    connection: socket.socket,
+    cpu: int,
+    runner: Runner,
+    workdir: Path,
+    parent: int,
+    mask: set[int | signal.Signals],
 ) -> None:
     """Make executions until nobody wants any more."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         return

@@ -7,28 +7,32 @@ harness and its workers start there, and actors stand in a box below it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import psutil
 import pytest
 
 from racecheck.api import Options, explore
-from racecheck.engine import claim, sandbox
+from racecheck.engine import Machine, claim, machine, sandbox, watchdog
 from racecheck.errors import EngineError
 from racecheck.scenario import Budget, Scenario
 from tests.engine.circumstances import heeding_signals
 from tests.engine.endless import ENDLESS
+from tests.engine.lab import in_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
 
@@ -122,10 +126,6 @@ def until_it_acts(folder: Path, harness: subprocess.Popen[bytes]) -> None:
 
 def run_again(folder: Path) -> None:
     """Do another run in the same folder, which removes what the others have left."""
-    # One that was killed before it had a lock is given time to make it.
-    for box in folder.glob("work/racecheck-0*"):
-        if not (box / "lock").exists():
-            os.utime(box, (0, 0))
     made = Scenario("leftovers/next")
     made.actor(lambda box: (box / "file").exists(), name="one")
     explore(made, Options(workdir=folder / "work", budget=Budget(executions=1)))
@@ -214,15 +214,108 @@ def test_a_run_leaves_the_folders_of_others_alone(folder: Path) -> None:
     harness.wait()
 
 
-def test_what_is_about_to_get_its_lock_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "racecheck-0000").mkdir()
+@contextlib.contextmanager
+def meanwhile(name: str, body: Callable[[], object]) -> Iterator[None]:
+    """Do something once, before the next call of a function of `os` or `fcntl`."""
+    module = fcntl if name == "flock" else os
+    real = getattr(module, name)
 
+    def call(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401  of either
+        setattr(module, name, real)
+        body()
+        return real(*args, **keywords)
+
+    setattr(module, name, call)
+    try:
+        yield
+    finally:
+        setattr(module, name, real)
+
+
+@pytest.mark.parametrize("call", ["open", "flock", "link", "unlink"])
+def test_who_is_about_to_lock_a_folder_has_one_in_the_end(
+    call: str, tmp_path: Path
+) -> None:
+    with meanwhile(call, lambda: claim.remove_left_over(tmp_path)):
+        number, lock = claim._make_folder(tmp_path)
+
+    assert number == 0
     claim.remove_left_over(tmp_path)
-    assert boxes_of(tmp_path) == ["racecheck-0000"]
-    os.utime(tmp_path / "racecheck-0000", (0, 0))
+    folder = tmp_path / "racecheck-0000"
+    assert os.path.samestat(os.fstat(lock), (folder / "lock").stat())
+    assert boxes_of(folder) == ["lock"]
+    os.close(lock)
+    claim.remove_left_over(tmp_path)
+    assert boxes_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["open", "flock", "link"])
+def test_two_never_have_one_folder(call: str, tmp_path: Path) -> None:
+    # It is removed, and made anew by another one, between two calls of the first.
+    others: list[tuple[int, int]] = []
+
+    def other() -> None:
+        claim.remove_left_over(tmp_path)
+        others.append(claim._make_folder(tmp_path))
+
+    with meanwhile(call, other):
+        mine = claim._make_folder(tmp_path)
+
+    assert {mine[0], others[0][0]} == {0, 1}
+    for number, lock in (mine, *others):
+        there = tmp_path / f"racecheck-000{number}" / "lock"
+        assert os.path.samestat(os.fstat(lock), there.stat())
+        os.close(lock)
+
+
+def test_folders_are_claimed_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+    number, lock = claim._make_folder(tmp_path)
+
+    assert boxes_of(tmp_path / f"racecheck-000{number}") == ["lock"]
+    os.close(lock)
+
+
+@pytest.mark.parametrize("left", [(), ("lock.new",), ("lock",), ("lock", "sandbox")])
+def test_what_is_left_of_making_and_removing_a_folder_is_removed_at_once(
+    left: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "racecheck-0000"
+    folder.mkdir()
+    for name in left:
+        if name == "sandbox":
+            (folder / name / "deep").mkdir(parents=True)
+        else:
+            (folder / name).touch()
+
     claim.remove_left_over(tmp_path)
 
     assert boxes_of(tmp_path) == []
+
+
+def test_a_folder_that_is_half_removed_has_its_lock(tmp_path: Path) -> None:
+    box = sandbox.Sandbox(tmp_path)
+    (box.box / "file").touch()
+    seen: list[bool] = []
+    real = os.rmdir
+
+    def rmdir(path: str) -> None:
+        seen.append((box.folder / "lock").exists())
+        real(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "rmdir", rmdir)
+        box.remove()
+
+    assert len(seen) > 3
+    # The last one is the folder itself.
+    assert seen == [True] * (len(seen) - 1) + [False]
 
 
 def test_the_lock_of_a_folder_that_is_gone_says_nothing_of_the_one_there(
@@ -269,3 +362,52 @@ def test_folders_are_removed_whatever_an_actor_did_to_them(tmp_path: Path) -> No
 
 def boxes_of(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+class Asked(BaseException):
+    """The process was asked to end."""
+
+
+def asked(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    raise Asked
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (socket, "recv_fds"),
+        (os, "waitpid"),
+        (os, "set_inheritable"),
+        (os, "mkdir"),
+        (machine, "Resolver"),
+        (watchdog.Watchdog, "__enter__"),
+    ],
+    ids=str,
+)
+def test_who_is_asked_to_end_as_it_begins_leaves_nothing(
+    module: Any,  # noqa: ANN401  of any kind
+    name: str,
+    number: signal.Signals,
+    tmp_path: Path,
+) -> None:
+    real = getattr(module, name)
+
+    def call(*args: Any, **keywords: Any) -> Any:  # noqa: ANN401  of any kind
+        done = real(*args, **keywords)
+        os.kill(os.getpid(), number)
+        return done
+
+    def body() -> str:
+        signal.signal(number, asked)
+        setattr(module, name, call)
+        try:
+            with Machine(workdir=tmp_path):
+                return "never asked"
+        except (Asked, SystemExit):
+            return f"asked, {len(signal.pthread_sigmask(signal.SIG_BLOCK, ()))} blocked"
+
+    blocked = len(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    assert in_child(body) == f"asked, {blocked} blocked"
+    assert boxes_of(tmp_path) == []
