@@ -26,7 +26,7 @@ def settled(files: dict[str, str]) -> dict[str, list[str]]:
     """Return what does not depend on the order of tasks: the words of each file.
 
     Process ids do not count, which are real where racecheck has no hand in it, whether
-    they stand by themselves or in a row. All that the programs count is below a hundred.
+    they stand by themselves or in a row. What the programs count is below a hundred.
     """
     return {
         name: sorted(word for word in text.split() if not has_process_id(word))
