@@ -28,6 +28,7 @@ from racecheck.model import (
     Verdict,
     Violation,
     Write,
+    lane_of,
 )
 from racecheck.model.contents import Contents
 
@@ -125,7 +126,12 @@ def long_trace(count: int, *, odd: bool = False) -> Trace:
             ActorInfo(name, "writer", 1001 + number)
             for number, name in enumerate(ACTORS)
         ),
-        schedule=Schedule(0, tuple(Decision(step.actor, step.fault) for step in steps)),
+        schedule=Schedule(
+            0,
+            tuple(
+                Decision(lane_of(step.actor, step.task), step.fault) for step in steps
+            ),
+        ),
         steps=tuple(steps),
         operations=(
             Operation(
