@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _NO_CALLS: Final = frozenset(
     {Kind.RETURN, Kind.EXIT, Kind.START, Kind.WAKE, Kind.STALL, Kind.CRASH}
 )
-_DEADLY: Final = frozenset({FaultKind.CRASH, FaultKind.TEAR})
 
 
 class AllowedFaults:
@@ -23,6 +22,13 @@ class AllowedFaults:
     def __init__(self, bounds: Sequence[FaultBound]) -> None:
         self._bounds = tuple(bounds)
         self._left = [bound.most for bound in self._bounds]
+        # For each lane, which bound allows what where it stands. One that says more of
+        # the call comes first: the other allows faults elsewhere as well.
+        self._offers: dict[str, list[tuple[int, list[Fault]]]] = {}
+        self._narrow_first = sorted(
+            range(len(self._bounds)),
+            key=lambda at: (not self._bounds[at].on, not self._bounds[at].actor),
+        )
 
     def at(
         self, actor: str, point: SchedulingPoint, *, has_written: bool
@@ -34,18 +40,21 @@ class AllowedFaults:
             point: Where it stands.
             has_written: Whether its last step changed something.
         """
-        found: list[Fault] = []
-        for left, bound in zip(self._left, self._bounds, strict=True):
-            if left and bound.actor in ("", actor):
-                found += _instances(bound, point, has_written=has_written)
-        return tuple(found)
+        offers = self._offers[point.actor] = [
+            (index, _instances(bound, point, has_written=has_written))
+            for index, bound in enumerate(self._bounds)
+            if self._left[index] and bound.actor in ("", actor)
+        ]
+        return tuple(dict.fromkeys(fault for _, faults in offers for fault in faults))
 
-    def use(self, fault: Fault, actor: str) -> None:
-        """Take note of a fault that was chosen; planned ones count for nothing."""
-        for index, bound in enumerate(self._bounds):
-            same = fault.kind is bound.fault.kind and fault.errno == bound.fault.errno
-            deadly = bound.fault.kind is FaultKind.CRASH and fault.kind in _DEADLY
-            if (same or deadly) and bound.actor in ("", actor) and self._left[index]:
+    def use(self, fault: Fault, lane: str) -> None:
+        """Take note of a fault that was chosen where a lane stands.
+
+        It counts for one bound that allows it there; what none allows was planned.
+        """
+        offers = dict(self._offers.get(lane, ()))
+        for index in self._narrow_first:
+            if fault in offers.get(index, ()):
                 self._left[index] -= 1
                 return
 

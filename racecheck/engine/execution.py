@@ -440,7 +440,7 @@ class Execution:
         actor.steps += 1
         actor.has_written = changes
         if decision.fault is not None:
-            self._allowed.use(decision.fault, actor.name)
+            self._allowed.use(decision.fault, decision.actor)
         if changes:
             # For a crash there is none, and nobody can tell what it has let go.
             self._control.changes.add(self._taker.pending)
