@@ -30,9 +30,13 @@ def report_command(*, source: Path, output: Path | None, markdown: bool) -> None
     anew as well.
     """
     # Imported here so that other commands do not pay for the template engine.
-    from racecheck.report.folder import render_folder, write_page  # noqa: PLC0415
+    from racecheck.report.folder import (  # noqa: PLC0415
+        list_beside,
+        render_folder,
+        render_trace,
+        write_page,
+    )
     from racecheck.report.markdown import summarize  # noqa: PLC0415
-    from racecheck.report.page import render_race  # noqa: PLC0415
     from racecheck.storage import read_trace  # noqa: PLC0415
 
     if markdown:
@@ -52,5 +56,7 @@ def report_command(*, source: Path, output: Path | None, markdown: bool) -> None
         target /= f"{source.stem}.html"
     if target.resolve() == source.resolve():
         raise RacecheckError(f"{target} is the trace file itself; name another with -o")
-    write_page(target, render_race(read_trace(source)))
+    # Elsewhere a link to the list would lead nowhere.
+    is_beside = target.parent.resolve() == source.parent.resolve()
+    render_trace(source, target, index=list_beside(source) if is_beside else "")
     click.echo(target)

@@ -115,10 +115,29 @@ def render_folder(folder: Path, target: Path) -> list[Path]:
         made.append(page)
     for trace in traces:
         page = target / f"{trace.stem}.html"
-        index = INDEX if results.exists() else ""
-        write_page(page, render_race(read_trace(trace), index=index))
+        render_trace(trace, page, index=list_beside(trace))
         made.append(page)
     return made
+
+
+def render_trace(trace: Path, page: Path, *, index: str = "") -> None:
+    """Make a page from a trace file.
+
+    Args:
+        trace: The trace file.
+        page: Where the page goes.
+        index: The page that lists all, if there is one.
+
+    Raises:
+        TraceFileError: The file cannot be read.
+        RacecheckError: The page cannot be written.
+    """
+    write_page(page, render_race(read_trace(trace), index=index))
+
+
+def list_beside(trace: Path) -> str:
+    """Return the page that lists all, if the folder of a trace file has results."""
+    return INDEX if (trace.parent / RESULTS).exists() else ""
 
 
 def write_page(path: Path, text: str) -> None:

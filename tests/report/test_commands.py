@@ -111,6 +111,17 @@ def test_pages_can_be_made_anew_from_the_files_alone(run: Path, tmp_path: Path) 
         assert page.read_bytes() == (run / "out" / page.name).read_bytes()
 
 
+def test_a_page_that_is_made_again_beside_its_list_is_the_same(run: Path) -> None:
+    page = run / "out" / "answer.two.no_lost_writes.html"
+    before = page.read_bytes()
+
+    done = racecheck(run, "report", str(page.with_suffix(".trace")))
+
+    assert done.returncode == 0
+    assert page.read_bytes() == before
+    assert b'href="index.html"' in before
+
+
 def test_one_trace_file_gives_one_page(run: Path, tmp_path: Path) -> None:
     trace = "out/answer.two.no_lost_writes.trace"
     page = tmp_path / "page.html"
