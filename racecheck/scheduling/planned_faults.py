@@ -110,7 +110,7 @@ class PlannedFaultsScheduler:
             if (
                 self._counts[entry] == planned.occurrence
                 and decision.fault is None
-                and _can_meet(planned.fault, point)
+                and can_meet(planned.fault, point)
             ):
                 self._met[entry] = True
                 decision = msgspec.structs.replace(decision, fault=planned.fault)
@@ -136,7 +136,7 @@ def _matches(planned: PlannedFault, point: SchedulingPoint) -> bool:
     return planned.actor == actor and planned.on in ("", point.call, point.kind)
 
 
-def _can_meet(fault: Fault, point: SchedulingPoint) -> bool:
+def can_meet(fault: Fault, point: SchedulingPoint) -> bool:
     """Say whether the pending step can go wrong in this way."""
     if fault.kind is FaultKind.CRASH:
         return True

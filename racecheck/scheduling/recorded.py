@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from racecheck.model import Decision, Kind
+from racecheck.scheduling.planned_faults import can_meet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,13 @@ class RecordedScheduler:
         if kind not in (point.kind, Kind.CRASH, Kind.STALL):
             self._leave(index, self._recorded(index), f"{point.actor} {point.kind}")
             return Decision(point.actor)
-        return self._schedule.decisions[index]
+        decision = self._schedule.decisions[index]
+        if decision.fault is not None and not can_meet(decision.fault, point):
+            # No search has recorded that: somebody has changed the token.
+            recorded = f"{self._recorded(index)} with {decision.fault}"
+            self._leave(index, recorded, f"{point.actor} {point.call}")
+            return Decision(point.actor)
+        return decision
 
     def _recorded(self, index: int) -> str:
         return f"{self._schedule.decisions[index].actor} {self._kinds[index]}"

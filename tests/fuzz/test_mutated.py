@@ -23,7 +23,7 @@ from racecheck.scenario import Budget, load
 from racecheck.storage.digest import DIGEST_SIZE
 from racecheck.storage.envelope import seal, unseal
 from racecheck.storage.trace_file import VERSION
-from tests.fuzz.commands import BAD_INPUT, FUZZ, OK, refused_or_taken
+from tests.fuzz.commands import BAD_INPUT, FUZZ, OK, modules_kept, refused_or_taken
 from tests.fuzz.mutated import HUGE, Mutated, Place, Plain, fields, mutated
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,8 @@ def race(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The token of a race in `RACE`."""
     file = tmp_path_factory.mktemp("race") / "scenario.py"
     file.write_text(RACE)
-    (result,) = explore_all(load([file]), Options(budget=Budget(executions=20)))
+    with modules_kept():
+        (result,) = explore_all(load([file]), Options(budget=Budget(executions=20)))
     return result.findings[0].token
 
 

@@ -69,6 +69,18 @@ def test_another_kind_of_call_is_followed_and_told() -> None:
     assert left == (1, "a write", "a sync")
 
 
+def test_a_fault_that_its_call_cannot_meet_is_left_out_and_told() -> None:
+    cut = Fault(FaultKind.SHORT, length=1)
+    schedule = Schedule(0, (Decision("a", cut), *schedule_of("aa").decisions))
+
+    followed, left = follow(
+        program(a="open close exit"), schedule, (Kind.OPEN, Kind.CLOSE, Kind.EXIT)
+    )
+
+    assert followed.actors == "aaa"
+    assert left == (0, "a open with short after 1 B", "a open")
+
+
 def test_an_actor_that_cannot_go_on_is_skipped_and_told() -> None:
     waiting = {
         **program(a="open close exit"),
