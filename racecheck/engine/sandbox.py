@@ -129,8 +129,10 @@ class Sandbox:
             }
         )
         if "tempfile" in sys.modules:
-            # It may have looked where temporary files go already.
-            vars(sys.modules["tempfile"])["tempdir"] = None
+            # It may have looked where temporary files go already, and drawn names. It
+            # draws them anew where the process id is another one, and an actor's can be
+            # that which this process really has.
+            vars(sys.modules["tempfile"]).update(tempdir=None, _name_sequence=None)
 
     def clear(self) -> None:
         """Leave an empty box, home and folder for temporary files."""

@@ -117,6 +117,25 @@ def test_random_bytes_are_those_of_the_seed_and_of_the_actor() -> None:
     assert len(set(everything)) == len(everything) == 2 * 2 * 2 * 9
 
 
+def test_names_drawn_before_make_no_difference_to_an_actor_with_the_same_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Who has drawn names as process 1001 draws on from there.
+    names = tempfile._RandomNameSequence()  # type: ignore[attr-defined]
+    next(names)
+    monkeypatch.setattr(names, "_rng_pid", 1001)
+    monkeypatch.setattr(tempfile, "_name_sequence", names)
+    made = Scenario("identity")
+    made.actor(draw, name="draw")
+
+    first, other = run_all(made, [Script(), Script(seed=1)])
+
+    ((one,), (two,)) = (seen.trace.operations for seen in (first, other))
+    assert isinstance(one.value, list)
+    assert isinstance(two.value, list)
+    assert not set(one.value) & set(two.value)
+
+
 def test_an_executed_program_gets_random_bytes_of_its_actor() -> None:
     made = Scenario("identity")
     code = "import os; print(os.urandom(8).hex(), hash('text'), id(object()))"
