@@ -434,7 +434,8 @@ def test_the_reports_loop_fails_and_its_repair_does_not(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *[sys.executable, "-m", "racecheck", "run", "head_image/two_loops"],
-            *["--budget", "1", "--json", str(file)],
+            # A busy machine may let one run to its end before the other begins.
+            *["--budget", "6", "--json", str(file)],
         ],
         cwd=ROOT,
         capture_output=True,
@@ -447,6 +448,6 @@ def test_the_reports_loop_fails_and_its_repair_does_not(tmp_path: Path) -> None:
     assert (shared["engine"], shared["verdict"]) == ("stress", "violated")
     assert (pid["engine"], pid["verdict"]) == ("stress", "passed")
     lost = {each["actor"]: each["failed"] for each in shared["counts"]}
-    assert lost["serve-1"][0] + lost["serve-2"][0] > 0
-    assert all(each["failed"] == [0] for each in pid["counts"])
-    assert all(each["operations"] == [40] for each in shared["counts"])
+    assert sum(lost["serve-1"]) + sum(lost["serve-2"]) > 0
+    assert all(set(each["failed"]) == {0} for each in pid["counts"])
+    assert all(set(each["operations"]) == {40} for each in shared["counts"])
