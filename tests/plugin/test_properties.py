@@ -23,6 +23,8 @@ def save(box):
     temp.rename(box / "answer")
 
 PHASES = (Phase.reuse, Phase.generate, Phase.shrink)
+# On a build machine (CI is set) Hypothesis would keep no database.
+settings.load_profile("default")
 
 @settings(deadline=None, max_examples=3, phases=PHASES)
 @given(workloads(writers(save)))
