@@ -12,7 +12,7 @@ import posixpath
 import traceback
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from racecheck.errors import ScenarioError
 from racecheck.invariants.completeness import cut_short, unended
@@ -70,9 +70,7 @@ class Judge:
         # Most have nothing to say at most times, and there are more steps than else.
         self._at_steps = _overriding("after_step", self._invariants)
         self._at_returns = _overriding("at_return", self._invariants)
-        self._rules = [
-            each for each in self._invariants.values() if isinstance(each, Rule)
-        ]
+        self._rules = [each for each in self._invariants.values() if _can_keep(each)]
         self._can_keep = len(self._rules) == len(self._invariants)
         self.watch = Watch()
         self._violations: dict[str, Violation] = {}
@@ -225,6 +223,15 @@ def _overriding(
         for name, each in invariants.items()
         if getattr(getattr(each, method), "__func__", None) is not nothing
     }
+
+
+def _can_keep(invariant: Invariant) -> TypeGuard[Rule]:
+    """Return whether `Rule.keep` takes all that an invariant knows of an execution.
+
+    It does not of what somebody else's subclass may hold in its attributes.
+    """
+    package = type(invariant).__module__.partition(".")[0]
+    return isinstance(invariant, Rule) and package == Rule.__module__.partition(".")[0]
 
 
 def _checked(invariants: Iterable[Invariant]) -> list[Invariant]:

@@ -18,6 +18,7 @@ from racecheck.engine.repeated import NotRepeatedError, Repeated
 from racecheck.explore.explorer import explore
 from racecheck.explore.runner import Runner
 from racecheck.invariants import invariant, temp_files_bounded
+from racecheck.invariants.rules import Rule
 from racecheck.model import Coverage, Decision, Kind, Step, Verdict
 from racecheck.scenario import Budget, Scenario, load, select
 from racecheck.scheduling.dpor import DPORScheduler
@@ -128,6 +129,44 @@ def counting(shared: mmap.mmap, *, writes: bool) -> Scenario:
 def test_a_step_that_is_another_one_is_noticed() -> None:
     with mmap.mmap(-1, 1) as shared, pytest.raises(AssertionError, match="NotRepeated"):
         searched(counting(shared, writes=True), repeats=True)
+
+
+class Nested(Rule):
+    """Remembers names in a container within a container."""
+
+    def __init__(self) -> None:
+        super().__init__("nested")
+        self.seen: dict[str, set[str]] = {"names": set()}
+
+    def start(self, view: View) -> None:
+        del view
+        self.seen = {"names": set()}
+
+    def after_step(self, view: View, history: History, step: Step) -> str | None:
+        del view, history
+        self.seen["names"] |= {step.actor} if step.kind is Kind.WRITE else set()
+        return None
+
+    def at_end(self, view: View, history: History) -> str | None:
+        del view
+        wrote = {each.actor for each in history.steps if each.kind is Kind.WRITE}
+        return None if self.seen["names"] == wrote else f"{self.seen} not {wrote}"
+
+
+@pytest.mark.processes
+def test_a_rule_of_somebody_else_is_told_of_every_step() -> None:
+    scenario = Scenario("nested", invariants=[Nested()])
+
+    @scenario.writer(count=2)
+    def write(box: Path) -> None:
+        (box / "a").write_text("a")
+        (box / "b").write_text("b")
+
+    _, all_steps = searched(scenario, repeats=False)
+    traces, judged = searched(scenario, repeats=True)
+
+    assert judged == all_steps
+    assert [each.violations for each in traces if each] == [()] * len(traces)
 
 
 @pytest.mark.processes
