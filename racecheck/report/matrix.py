@@ -30,7 +30,8 @@ class Matrix:
     """Cells by system, by what happens and by variant, in the order they came in.
 
     Attributes:
-        tables: Text of a cell by system, and then by what happens and variant.
+        tables: Text of a cell, empty where there is none, by system, and then by what
+            happens and variant.
     """
 
     tables: dict[str, dict[tuple[str, str], str]] = field(default_factory=dict)
@@ -65,9 +66,9 @@ class Matrix:
                 if not happenings:
                     happenings = cells
                     continue
+                # Empty ones too, which keep columns and rows where they are.
                 for happening, cell in zip(happenings, cells, strict=False):
-                    if cell:
-                        made.put(f"{system}/{happening}/{first}", cell)
+                    made.put(f"{system}/{happening}/{first}", cell)
         return made
 
     def put(self, name: str, cell: str) -> None:
@@ -84,6 +85,7 @@ class Matrix:
             f"{system}/{happening}/{variant}": cell
             for system, table in self.tables.items()
             for (happening, variant), cell in table.items()
+            if cell
         }
 
     def is_table(self) -> bool:

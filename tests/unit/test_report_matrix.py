@@ -117,6 +117,18 @@ def test_a_part_of_the_scenarios_changes_its_cells_only(tmp_path: Path) -> None:
     assert page.read_text() == before.replace("(complete, 6)", "(complete, 8)")
 
 
+def test_columns_and_rows_stay_where_they_are(tmp_path: Path) -> None:
+    names = ("b/second/one", "b/first/two", "b/third/one", "b/second/three")
+    page = tmp_path / "matrix.md"
+    update_matrix(page, [passed(name) for name in names], all_of=True)
+    before = page.read_text()
+    update_matrix(page, [passed("b/first/two")], all_of=False)
+    assert page.read_text() == before
+    update_matrix(page, [passed("b/third/one", 7)], all_of=False)
+    changed = zip(before.splitlines(), page.read_text().splitlines(), strict=True)
+    assert sum(old != new for old, new in changed) == 1
+
+
 def test_all_scenarios_leave_nothing_of_what_was_there(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     update_matrix(page, RESULTS, all_of=True)
