@@ -56,18 +56,22 @@ def display(count: int) -> ProgressDisplay:
     """
     # Python has no stream at all where the caller closed the descriptor.
     if sys.stderr is None or not sys.stderr.isatty():
-        return LineDisplay()
+        return LineDisplay(count)
     # Imported here because only a terminal needs it, and it takes its time.
     from rich.console import Console  # noqa: PLC0415
 
     console = Console(stderr=True)
-    return LineDisplay() if console.is_dumb_terminal else LiveDisplay(console, count)
+    return (
+        LineDisplay(count) if console.is_dumb_terminal else LiveDisplay(console, count)
+    )
 
 
 class LineDisplay:
     """Writes a line now and then, for logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._done = 0
         self._due = time.monotonic() + _LINE_EVERY_S
 
     def __enter__(self) -> Self:
@@ -82,11 +86,12 @@ class LineDisplay:
         now = time.monotonic()
         if now >= self._due:
             self._due = now + _LINE_EVERY_S
-            click.echo(progress_line(progress), err=True)
+            far = f"[{self._done} of {self._count}] " if self._count > 1 else ""
+            click.echo(far + progress_line(progress), err=True)
 
     def write(self, text: str, *, done: str = "") -> None:
         """Write a result to standard output."""
-        del done
+        self._done += bool(done)
         click.echo(text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,11 @@ def run_command(
             click.echo(f"report: {outputs.report_folder / 'index.html'}", err=True)
         if outputs.is_for_github:
             _annotate(results)
+        if interrupted:
+            left = len(scenarios) - len(results)
+            # Why it has ended is told after this, also if nobody reads the results.
+            with suppress(OSError):
+                click.echo(f"{totals(results)}, {left} not done")
     matrix = Matrix.from_results(results, short=True)
     if matrix.is_table():
         click.echo(f"\n{matrix.text(text_width())}\n")

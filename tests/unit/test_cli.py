@@ -398,6 +398,7 @@ def test_an_interrupt_writes_what_there_is(explorer: Explorer) -> None:
     assert ended.exit_code == 130
     assert ended.stderr == "racecheck: interrupted\n"
     assert ended.stdout.startswith("ok      two: passed")
+    assert ended.stdout.endswith("\n1 scenario: 1 as expected, 0 not done\n")
     assert [each["name"] for each in read()["scenarios"]] == ["two"]
 
 
@@ -422,6 +423,7 @@ def test_who_is_asked_to_end_writes_what_there_is(
 
     assert ended.exit_code == 128 + number
     assert ended.stderr == f"racecheck: ended by {number.name}\n"
+    assert ended.stdout.endswith("as expected, 1 not done\n")
     assert read()["interrupted"] is True
     assert [each["name"] for each in read()["scenarios"]] == ["image/one"]
     assert after is signal.SIG_DFL

@@ -44,7 +44,7 @@ def test_a_line_says_how_far_it_is() -> None:
 def test_a_log_gets_a_line_now_and_then(
     clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with LineDisplay() as shown:
+    with LineDisplay(3) as shown:
         shown.update(at())
         clock(10)
         shown.update(at(executions=40))
@@ -56,8 +56,8 @@ def test_a_log_gets_a_line_now_and_then(
     out, err = capsys.readouterr()
     assert out == "a result\n"
     assert err.splitlines() == [
-        "image/one: 40 executions, 20/s",
-        "image/one: 60 executions, 30/s",
+        "[0 of 3] image/one: 40 executions, 20/s",
+        "[1 of 3] image/one: 60 executions, 30/s",
     ]
 
 
