@@ -158,7 +158,7 @@ def remove_folder(folder: Path) -> None:
     Raises:
         OSError: Something cannot be removed.
     """
-    for entry in os.scandir(folder):
+    for entry in list(os.scandir(folder)):
         if entry.is_dir(follow_symlinks=False):
             empty(entry.path)
             remove(os.rmdir, str(folder), entry.path)

@@ -157,8 +157,10 @@ class Machine:
 
     def _put_away(self) -> None:
         self.watchdog.__exit__(None, None, None)
-        self._stop_serving()
-        self.sandbox.remove()
+        try:
+            self._stop_serving()
+        finally:
+            self.sandbox.remove()
 
     @property
     def processes(self) -> tuple[int, ...]:

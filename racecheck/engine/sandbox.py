@@ -8,9 +8,11 @@ lie the actors' outputs.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -27,6 +29,10 @@ ENDS: Final = frozenset({signal.SIGTERM, signal.SIGINT})
 _PARTS: Final = ("box", "home", "tmp")
 _MOST_SHOWN: Final = 4096
 _LONGEST_OUTPUT: Final = 64 * 1024
+_CHANGING: Final = frozenset({errno.ENOTEMPTY, errno.ENOENT})
+"""What is said of a folder in which somebody else is at work."""
+_MOST_TRIES: Final = 100
+_NEXT_TRY_S: Final = 0.01
 
 
 class Sandbox:
@@ -193,9 +199,22 @@ class Sandbox:
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
         with contextlib.suppress(OSError):
-            remove_folder(self.folder)
+            self._remove_folder()
         with contextlib.suppress(OSError):
             os.close(self._lock)
+
+
+    def _remove_folder(self) -> None:
+        for _ in range(_MOST_TRIES):
+            try:
+                return remove_folder(self.folder)
+            except OSError as error:
+                if error.errno not in _CHANGING or not self.folder.exists():
+                    raise
+                # A process that was killed can still be in a call that makes a file, or
+                # removes one.
+                time.sleep(_NEXT_TRY_S)
+        return None
 
 
 def default_workdir() -> Path:

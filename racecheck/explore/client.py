@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _BOOT: Final = str(Path(__file__).with_name("boot.py"))
 _STOP_WITHIN_S: Final = 5.0
+_LOOK_UP_EVERY_S: Final = 0.2
+"""How long an interrupt can go unheeded that is none of the kernel's."""
 
 
 class Start(NamedTuple):
@@ -200,7 +202,9 @@ class Pool:
                             worker.connection, selectors.EVENT_READ, worker
                         )
                         worker.give(task)
-                    for key, _ in selector.select():
+                    # Workers of xdist that are to end call `_thread.interrupt_main`,
+                    # which wakes nobody.
+                    for key, _ in selector.select(_LOOK_UP_EVERY_S):
                         worker = key.data
                         outcome = self._receive(worker, on_progress)
                         if outcome is None or worker.task is None:

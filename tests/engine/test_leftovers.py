@@ -167,6 +167,48 @@ def test_a_run_that_is_asked_to_end_removes_its_folder_at_once(
         assert boxes(folder) == []
 
 
+INTERRUPTED = """
+import _thread, sys, threading, time
+from pathlib import Path
+from racecheck.api import Options, explore
+from racecheck.scenario import Scenario
+
+work = Path("work")
+busy = Scenario("busy", max_cpu_s=1000)
+
+@busy.actor
+def compute(box):
+    (box / "file").touch()
+    while True:
+        pass
+
+def interrupt():
+    while not any(work.glob("*/sandbox/box/file")):
+        time.sleep(0.01)
+    _thread.interrupt_main()
+
+threading.Thread(target=interrupt).start()
+try:
+    explore(busy, Options(workdir=work))
+except KeyboardInterrupt:
+    print([path.name for path in work.iterdir()])
+"""
+
+
+def test_an_interrupt_that_is_no_signal_ends_a_run(folder: Path) -> None:
+    # So the processes of xdist are asked to end.
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_a_worker_that_is_asked_to_end_twice_still_removes_its_folder(
     folder: Path,
 ) -> None:
@@ -316,6 +358,29 @@ def test_a_folder_that_is_half_removed_has_its_lock(tmp_path: Path) -> None:
     assert len(seen) > 3
     # The last one is the folder itself.
     assert seen == [True] * (len(seen) - 1) + [False]
+
+
+@pytest.mark.parametrize("call", ["rmdir", "unlink"])
+def test_a_folder_in_which_somebody_is_still_at_work_is_removed(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = sandbox.Sandbox(tmp_path)
+    file = box.box / "file"
+    file.touch()
+    real = getattr(os, call)
+    seen: list[str] = []
+
+    def work(path: str) -> None:
+        if path == str(box.box if call == "rmdir" else file) and path not in seen:
+            seen.append(path)
+            (file.touch if call == "rmdir" else file.unlink)()
+        real(path)
+
+    monkeypatch.setattr(os, call, work)
+    box.remove()
+
+    assert seen
+    assert boxes_of(tmp_path) == []
 
 
 def test_the_lock_of_a_folder_that_is_gone_says_nothing_of_the_one_there(
