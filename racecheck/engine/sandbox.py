@@ -203,7 +203,6 @@ class Sandbox:
         with contextlib.suppress(OSError):
             os.close(self._lock)
 
-
     def _remove_folder(self) -> None:
         for _ in range(_MOST_TRIES):
             try:
