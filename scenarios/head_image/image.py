@@ -29,15 +29,15 @@ _CRC_NBYTES = 4
 class Refusal(enum.StrEnum):
     """Why a file is no usable image, in the order in which it is checked."""
 
-    MISSING = enum.auto()
-    SHORT = enum.auto()
-    MAGIC = enum.auto()
-    VERSION = enum.auto()
-    HEADER_CRC = enum.auto()
-    GEOMETRY = enum.auto()
-    KEY = enum.auto()
-    SIZE = enum.auto()
-    HASH = enum.auto()
+    MISSING = "missing"
+    SHORT = "shorter than a header"
+    MAGIC = "magic number differs"
+    VERSION = "of another version"
+    HEADER_CRC = "header checksum differs"
+    GEOMETRY = "of another geometry"
+    KEY = "of another key"
+    SIZE = "not of the size that its header says"
+    HASH = "payload hash differs"
 
 
 @dataclass(frozen=True)
