@@ -1,7 +1,8 @@
 """How much the actors of one execution may take of the machine, beside its time.
 
-A program that writes or forks without end would otherwise fill a file system, often one
-in memory, or the process table, long before it has taken as many steps as it may.
+A program that writes, forks or allocates without end would otherwise fill a file system,
+often one in memory, the process table, or the memory, long before it has taken as many
+steps as it may.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ MOST_PRINTED: Final = 64 * 10**6
 
 MOST_TASKS: Final = 500
 """Processes and threads that one actor may have at a time."""
+
+MOST_MEMORY: Final = min(
+    4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+)
+"""Bytes in memory that one process of an actor may have."""
 
 # Modes of fallocate(2) that take no room: punching holes, and moving what is there.
 _TAKES_NO_ROOM: Final = 0x02 | 0x08 | 0x20

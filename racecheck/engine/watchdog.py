@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from racecheck.engine import limits
 from racecheck.kernel import ptrace
 
 if TYPE_CHECKING:
@@ -21,16 +23,17 @@ _STAT: Final = 2048
 _STOPPED: Final = "tT"
 _USER_TIME: Final = 11
 _SYSTEM_TIME: Final = 12
+_RESIDENT: Final = 21
 
 
 class Watchdog:
     """Looks at the running task some hundred times a second.
 
     The tracer waits without a limit, which costs nothing while all is well. A timer
-    interrupts it. A task that has used up its time is killed, and one that is found
-    asleep in the kernel is made to stop, so that the tracer learns of both as it does
-    of any event. So is one that has run for a while without a step, which may wait for
-    a clock to move.
+    interrupts it. A task that has used up its time or its memory is killed, and one
+    that is found asleep in the kernel is made to stop, so that the tracer learns of
+    both as it does of any event. So is one that has run for a while without a step,
+    which may wait for a clock to move.
 
     Attributes:
         reason: Why the watchdog killed an actor, or empty.
@@ -99,6 +102,13 @@ class Watchdog:
         task = self._running
         if task is None or task.ended:
             return
+        found = _state(task.process.pid, task.tid)
+        if found is None:
+            return
+        if found.resident > limits.MOST_MEMORY:
+            most = f"{limits.MOST_MEMORY:,} bytes of memory"
+            self._end(task, found, f"{task.name} takes more than {most}")
+            return
         if self._measured != self.stretch:
             # It was another task, or an earlier step of it, at the last look.
             self._measured, self._cpu_s = self.stretch, -1.0
@@ -106,35 +116,35 @@ class Watchdog:
             return
         if self._seen != self._segment:
             self._seen, self._asleep = self._segment, ""
-        found = _state(task.process.pid, task.tid)
-        if found is None:
-            return
-        state, ticks = found
         # That of the tracer counts, too: a program can keep it busy with calls that are
         # no steps.
-        cpu_s = ticks * self._tick_s + time.process_time()
+        cpu_s = found.ticks * self._tick_s + time.process_time()
         if self._cpu_s < 0:
             self._cpu_s = cpu_s
         cpu_s -= self._cpu_s
         if cpu_s > self._max_cpu_s:
-            self.reason = f"{task.name} ran for {self._max_cpu_s:g} s without a call"
-            # An exception could come between the end of a wait and the note of what it
-            # returned, and so could a kill where the tracer does not reckon with it.
-            if self.stepping:
-                self._interrupt(task, burning=True)
-            elif state not in _STOPPED:
-                # Otherwise the tracer is at work on it, and breaks off by itself.
-                task.actor.kill()
-        elif state == "R" and self.stepping and cpu_s > _BURNING_S:
+            most = f"{self._max_cpu_s:g} s without a call"
+            self._end(task, found, f"{task.name} ran for {most}")
+        elif found.letter == "R" and self.stepping and cpu_s > _BURNING_S:
             self._asleep = ""
             if not task.process.asks:
                 self._interrupt(task, burning=True)
-        elif state == "S" and (asleep := _sleep(task.process.pid, task.tid)):
+        elif found.letter == "S" and (asleep := _sleep(task.process.pid, task.tid)):
             if asleep == self._asleep:
                 self._interrupt(task, burning=False)
             self._asleep = asleep
         else:
             self._asleep = ""
+
+    def _end(self, task: Task, found: _State, reason: str) -> None:
+        self.reason = reason
+        # An exception could come between the end of a wait and the note of what it
+        # returned, and so could a kill where the tracer does not reckon with it.
+        if self.stepping:
+            self._interrupt(task, burning=True)
+        elif found.letter not in _STOPPED:
+            # Otherwise the tracer is at work on it, and breaks off by itself.
+            task.actor.kill()
 
     def _interrupt(self, task: Task, *, burning: bool) -> None:
         if not self.interrupted:
@@ -144,13 +154,21 @@ class Watchdog:
                 ptrace.interrupt(task.tid)
 
 
-def _state(pid: int, tid: int) -> tuple[str, int] | None:
-    """Return the state letter of a task and its processor time in ticks."""
+class _State(NamedTuple):
+    """The state letter of a task, its processor time, and its bytes in memory."""
+
+    letter: str
+    ticks: int
+    resident: int
+
+
+def _state(pid: int, tid: int) -> _State | None:
     data = _read(f"/proc/{pid}/task/{tid}/stat")
     fields = data.rpartition(b")")[2].split()
-    if len(fields) <= _SYSTEM_TIME:
+    if len(fields) <= _RESIDENT:
         return None
-    return fields[0].decode(), int(fields[_USER_TIME]) + int(fields[_SYSTEM_TIME])
+    ticks = int(fields[_USER_TIME]) + int(fields[_SYSTEM_TIME])
+    return _State(fields[0].decode(), ticks, int(fields[_RESIDENT]) * mmap.PAGESIZE)
 
 
 def _sleep(pid: int, tid: int) -> str:

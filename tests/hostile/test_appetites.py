@@ -92,6 +92,50 @@ def test_many_processes_one_after_another_are_not_too_many() -> None:
     assert seen.operation("one").value == 80
 
 
+# --- memory ---------------------------------------------------------------------------
+
+
+def allocate_without_end() -> None:
+    kept = []
+    while True:
+        kept.append(b"x" * (2 * _MEGABYTE))
+
+
+def allocate_between_calls_without_end(box: Path) -> None:
+    kept = []
+    while True:
+        kept.append(b"x" * (2 * _MEGABYTE))
+        (box / "file").touch()
+
+
+@pytest.mark.parametrize(
+    "grow", [allocate_without_end, allocate_between_calls_without_end]
+)
+def test_who_takes_memory_without_end_is_ended(grow: Callable[..., None]) -> None:
+    def less(machine: Machine) -> None:
+        del machine
+        vars(limits)["MOST_MEMORY"] = 200 * _MEGABYTE
+
+    ended(
+        run(with_another(grow), change=less),
+        "takes more than 200,000,000 bytes of memory",
+    )
+
+
+def test_memory_that_is_given_back_counts_no_more() -> None:
+    def one() -> int:
+        return sum(len(b"x" * (50 * _MEGABYTE)) for _ in range(10))
+
+    def less(machine: Machine) -> None:
+        del machine
+        vars(limits)["MOST_MEMORY"] = 200 * _MEGABYTE
+
+    seen = run(with_another(one), change=less)
+
+    assert seen.trace.verdict is Verdict.PASSED
+    assert seen.operation("one").value == 500 * _MEGABYTE
+
+
 # --- output ---------------------------------------------------------------------------
 
 
