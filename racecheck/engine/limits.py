@@ -1,8 +1,8 @@
 """How much the actors of one execution may take of the machine, beside its time.
 
-A program that writes, forks or allocates without end would otherwise fill a file system,
-often one in memory, the process table, or the memory, long before it has taken as many
-steps as it may.
+A program that writes, forks or allocates without end would otherwise fill a file
+system, often one in memory, the process table, or the memory, long before it has taken
+as many steps as it may.
 """
 
 from __future__ import annotations
