@@ -215,6 +215,15 @@ def name_of(step: Step, which: str = "path") -> Name | None:
     return None
 
 
+def entries(step: Step) -> frozenset[Name]:
+    """Return the names that a step looked up, or changed."""
+    return changed(step) | {
+        Name(resource.object, resource.name)
+        for resource in step.footprint.reads
+        if resource.kind == "entry"
+    }
+
+
 def changed(step: Step) -> frozenset[Name]:
     """Return the names that a step made, removed or gave to something else."""
     return frozenset(

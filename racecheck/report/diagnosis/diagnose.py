@@ -13,7 +13,9 @@ general.
 6. A write in place, before what a crash leaves behind, which is then the file itself.
 7. What is left behind, torn reads, gaps and evictions, none of which is another.
 8. A lost update, which is a check and an act whose check is reading.
-9. Check and act.
+9. Check and act, on a name or on what a folder holds.
+10. A piece of a file that was read while it was written in place, which tells of a
+    failure only if no call of the one that failed does.
 """
 
 from __future__ import annotations
@@ -25,10 +27,15 @@ from racecheck.report.diagnosis.files import (
     in_place,
     lost_update,
     through_link,
-    torn_read,
 )
 from racecheck.report.diagnosis.locks import lock_file_removed, stale_lock
-from racecheck.report.diagnosis.names import check_then_act, evicted_by_name, gap
+from racecheck.report.diagnosis.names import (
+    check_then_act,
+    evicted_by_name,
+    filled_again,
+    gap,
+)
+from racecheck.report.diagnosis.reads import piece_read, torn_read
 from racecheck.report.diagnosis.temps import (
     left_behind,
     live_temp_removed,
@@ -57,6 +64,8 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     evicted_by_name,
     lost_update,
     check_then_act,
+    filled_again,
+    piece_read,
 )
 """The kinds of race that are known, the most special first."""
 

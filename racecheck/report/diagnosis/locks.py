@@ -47,23 +47,17 @@ def lock_file_removed(case: Case) -> Diagnosis | None:
             lock = _lock(case, step)
             if lock is None or step.actor == gone.actor or not anew:
                 continue
-            # Who looks at the name again after locking finds out.
-            if any(
-                name is not None and sees(each, name)
-                for each in case.between(lock, anew[0])
-                if each.actor == lock.actor
-            ):
+            new = anew[0]
+            if new.actor == lock.actor or _finds_out(case, lock, gone):
                 continue
-            if anew[0].actor == lock.actor:
-                continue
-            first, second = sorted((lock, anew[0]), key=lambda each: each.index)
             sentence = (
                 f"{case.lane(gone)} removed {path_of(gone)} in step {gone.index}; "
-                f"{case.lane(first)} had opened it and locks that file in step "
-                f"{first.index}, {case.lane(second)} locks the new one of that name in "
-                f"step {second.index}, and both go on."
+                f"{case.lane(lock)} had opened it and locks that file in step "
+                f"{lock.index}, {case.lane(new)} locks the new one of that name in "
+                f"step {new.index}, and both go on."
             )
-            return Known.LOCK_REMOVED.between(gone, anew[0], sentence)
+            later = max(lock, new, key=lambda each: each.index)
+            return Known.LOCK_REMOVED.between(gone, later, sentence)
     return None
 
 
@@ -77,6 +71,25 @@ def _lock(case: Case, opened: Step) -> Step | None:
         if step.kind in _LOCKS and not step.failed:
             return step
     return None
+
+
+def _finds_out(case: Case, lock: Step, gone: Step) -> bool:
+    """Say whether who holds a lock looked, before it acted, what its name means."""
+    name = name_of(gone)
+    for step in case.after(lock):
+        if step.index > case.at:
+            break
+        if step.actor != lock.actor:
+            continue
+        if step.args.get("fd") == lock.args.get("fd") and (
+            step.kind is Kind.CLOSE or step.kind in _LOCKS
+        ):
+            break
+        if name is None or step.index < gone.index or not looks(step):
+            continue
+        if sees(step, name):
+            return True
+    return False
 
 
 def stale_lock(case: Case) -> Diagnosis | None:

@@ -9,7 +9,6 @@ from racecheck.model import Kind
 from racecheck.report.diagnosis.case import (
     bound,
     changed,
-    looks,
     makes,
     minds,
     name_of,
@@ -18,6 +17,7 @@ from racecheck.report.diagnosis.case import (
     sees,
 )
 from racecheck.report.diagnosis.kinds import Known
+from racecheck.report.diagnosis.looking import last_look
 
 if TYPE_CHECKING:
     from racecheck.model import Step
@@ -102,7 +102,7 @@ def evicted_by_name(case: Case) -> Diagnosis | None:
             continue
         if _again(case, gone, name) is not None:
             continue
-        seen = _last_look(case, gone, name)
+        seen = last_look(case, gone, name)
         if seen is None:
             continue
         made = [
@@ -111,7 +111,9 @@ def evicted_by_name(case: Case) -> Diagnosis | None:
             if step.actor != gone.actor and name in bound(step)
         ]
         if not made or not (
-            gone.index == case.at or case.actor in (gone.actor, made[-1].actor)
+            gone.index == case.at
+            or case.actor in (gone.actor, made[-1].actor)
+            or _missed_since(case, gone, name)
         ):
             continue
         path = path_of(gone, "oldpath") or path_of(gone)
@@ -122,6 +124,18 @@ def evicted_by_name(case: Case) -> Diagnosis | None:
         )
         return Known.EVICTED.between(made[-1], gone, sentence, seen)
     return None
+
+
+def _missed_since(case: Case, gone: Step, name: Name) -> bool:
+    """Say whether the operation that broke it found a name gone after its removal."""
+    end = case.trace.steps[case.at]
+    return end.kind is Kind.RETURN and any(
+        (step.actor, step.operation) == (end.actor, end.operation)
+        and step.index < end.index
+        and sees(step, name)
+        and _missing(step)
+        for step in case.after(gone)
+    )
 
 
 def _made(case: Case, gone: Step, name: Name) -> bool:
@@ -139,7 +153,7 @@ def check_then_act(case: Case) -> Diagnosis | None:
             continue
         for which in ("path", "newpath", "oldpath"):
             name = name_of(act, which)
-            seen = _last_look(case, act, name) if name is not None else None
+            seen = last_look(case, act, name, which) if name is not None else None
             if seen is None or name is None:
                 continue
             came = [
@@ -161,21 +175,51 @@ def check_then_act(case: Case) -> Diagnosis | None:
 
 def _explains(change: Step, act: Step, name: Name) -> bool:
     """Say whether a step failed, or did not, because of the change of a name."""
-    if act.result == -errno.EEXIST:
+    if act.result == -errno.EEXIST or _lands_on_a_full_folder(act):
         return name in bound(change)
     if _missing(act):
         return name in removed(change)
     return not act.failed
 
 
-def _last_look(case: Case, act: Step, name: Name) -> Step | None:
-    """Return the last step before one in which its actor looked at a name."""
-    for step in reversed(case.before(act)):
-        if (
-            step.actor == act.actor
+def _lands_on_a_full_folder(act: Step) -> bool:
+    """Say whether a step would have moved a folder to where one with names stands."""
+    return act.kind is Kind.RENAME and act.result == -errno.ENOTEMPTY
+
+
+def filled_again(case: Case) -> Diagnosis | None:
+    """A folder that was found empty, or made so, cannot be removed any more."""
+    for act in case.acts:
+        if act.kind is not Kind.RMDIR or act.result != -errno.ENOTEMPTY:
+            continue
+        held = {
+            resource.object
+            for resource in act.footprint.reads
+            if resource.kind == "membership"
+        }
+        listed = [
+            step
+            for step in case.before(act)
+            if step.actor == act.actor
             and step.operation == act.operation
-            and looks(step)
-            and sees(step, name)
-        ):
-            return step
+            and step.kind is Kind.LISTING
+            and any(
+                resource.kind == "membership" and resource.object in held
+                for resource in step.footprint.reads
+            )
+        ]
+        if not listed:
+            continue
+        came = [
+            step
+            for step in case.between(listed[-1], act)
+            if step.actor != act.actor and {name.folder for name in bound(step)} & held
+        ]
+        if came:
+            sentence = (
+                f"{case.lane(act)} listed {path_of(act)} in step {listed[-1].index} "
+                f"and relied on that in step {act.index}, but in between "
+                f"{case.lane(came[-1])} put something into it in step {came[-1].index}."
+            )
+            return Known.CHECK_THEN_ACT.between(came[-1], act, sentence, listed[-1])
     return None
