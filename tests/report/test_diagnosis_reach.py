@@ -226,11 +226,18 @@ def in_two_writes(box: Path) -> None:
     os.close(descriptor)
 
 
+def append(box: Path) -> None:
+    with open(box / "file", "ab", buffering=0) as file:
+        file.write(b", n")
+        file.write(b"ew")
+
+
 def read(box: Path) -> str:
     return (box / "file").read_text()
 
 
 WRITE, CLOSE = ("one to write", "two to end"), ("one to close", "two to end")
+BETWEEN = "one to write", "one", "two to end"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +247,8 @@ WRITE, CLOSE = ("one to write", "two to end"), ("one to close", "two to end")
         (in_place, CLOSE, None),
         (at_once, WRITE, None),
         (in_two_writes, WRITE, None),
-        (in_two_writes, ("one to write", "one", "two to end"), "write-in-place"),
+        (in_two_writes, BETWEEN, "write-in-place"),
+        (append, BETWEEN, None),
     ],
 )
 def test_a_piece_is_what_was_read_between_the_first_write_and_the_last(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from racecheck.model import Kind
+from racecheck.model import Kind, show
 from racecheck.report.diagnosis.case import (
     bound,
     name_of,
@@ -70,7 +70,8 @@ def piece_read(case: Case) -> Diagnosis | None:
     for opened in reversed(case.before(end)):
         if opened.actor == end.actor or opened.failed or not opens_to_write(opened):
             continue
-        if name_of(opened) in moved:
+        # What is appended leaves all as it was that was there to be read before.
+        if name_of(opened) in moved or "O_APPEND" in show(opened.args.get("flags")):
             continue
         first, last = first_fill(case, opened), last_fill(case, opened)
         # One write that nothing went before puts all there at once.
