@@ -144,6 +144,7 @@ class Execution:
             endings=self._endings,
             notes=self.notes,
             places={program.name: place for place, program in enumerate(programs)},
+            with_entries=record,
         )
         self._unstarted = list(self._programs)
         # Who can go on, by lane, as of the last look.

@@ -19,10 +19,23 @@ if TYPE_CHECKING:
 class Look:
     """What the footprint of one step depends on, as it is just before the step."""
 
-    __slots__ = ("_actor", "_before", "_endings", "_scene", "_times")
+    __slots__ = (
+        "_actor",
+        "_before",
+        "_endings",
+        "_scene",
+        "_times",
+        "_with_entries",
+    )
 
     def __init__(
-        self, task: Task, pending: Pending, names: Names, times: FileTimes
+        self,
+        task: Task,
+        pending: Pending,
+        names: Names,
+        times: FileTimes,
+        *,
+        with_entries: bool,
     ) -> None:
         self._scene = Scene(
             pending.call,
@@ -37,6 +50,7 @@ class Look:
         self._actor = task.actor
         self._endings = _endings(task.actor)
         self._times = times
+        self._with_entries = with_entries
         times.stamped.clear()
 
     def footprint(self, result: int, fault: Fault | None) -> Footprint:
@@ -48,7 +62,9 @@ class Look:
             result = 0
         now = self._times.now
         stamps = Stamps(self._times.stamped, now, moved=now != EPOCH_NS)
-        done = footprint(self._scene, self._before, result, stamps)
+        done = footprint(
+            self._scene, self._before, result, stamps, with_entries=self._with_entries
+        )
         # Processes can share their descriptors, which then stay open.
         kept = {process.descriptors for process in self._actor.processes()}
         gone = [

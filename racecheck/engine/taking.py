@@ -64,6 +64,7 @@ class Taker:
         endings: Endings,
         notes: Notes,
         places: dict[str, int],
+        with_entries: bool,
     ) -> None:
         """Serve one execution.
 
@@ -76,6 +77,7 @@ class Taker:
             endings: Told of actors that end without the end of a process.
             notes: Takes note of what was not controlled.
             places: Places of the actors' programs, by their names.
+            with_entries: Whether footprints are to be shown to people: see `footprint`.
         """
         self.touched: Collection[str] = ()
         self.meant: Sequence[str] = ()
@@ -89,6 +91,7 @@ class Taker:
         self._endings = endings
         self._notes = notes
         self._places = places
+        self._with_entries = with_entries
         self._footprints = False
         self._performer = Performer(machine, names, clock, locks, control.wait)
         self._index = 0
@@ -199,7 +202,13 @@ class Taker:
         outputs: dict[str, Value] = {}
         look = None
         if self._footprints:
-            look = Look(task, pending, self._names, self._performer.times)
+            look = Look(
+                task,
+                pending,
+                self._names,
+                self._performer.times,
+                with_entries=self._with_entries,
+            )
         if pending.escape:
             result = self._control.refuse(task, pending)
         elif row.kind is Kind.EXIT:

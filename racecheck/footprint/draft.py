@@ -21,11 +21,16 @@ SHARED: Final = "sh"
 
 
 class Draft:
-    """The reads and writes of one step, each once and in the order they were noted."""
+    """The reads and writes of one step, each once and in the order they were noted.
 
-    __slots__ = ("_reads", "_writes")
+    Attributes:
+        with_entries: Whether lookups that find nothing are noted by their entries too.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_reads", "_writes", "with_entries")
+
+    def __init__(self, *, with_entries: bool = False) -> None:
+        self.with_entries = with_entries
         self._reads: dict[Resource, None] = {}
         self._writes: dict[Resource, str] = {}
 

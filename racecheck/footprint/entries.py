@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from racecheck.footprint.before import is_folder
 from racecheck.footprint.draft import COUNT, EMPTIED, NAMES
 from racecheck.footprint.fdinfo import FOREVER
+from racecheck.footprint.places import changed_entry, found_nothing
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ def open_(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """An existing file is looked at; one that was not there is a new name."""
     del before
     (walk,) = scene.walks
-    draft.walk(walk)
     flags = scene.call.number("flags")
     if flags & _O_PATH:
         flags = _O_PATH
+    if walk.status is None and result == -errno.ENOENT and not flags & os.O_CREAT:
+        found_nothing(draft, walk)
+        return
+    draft.walk(walk)
     if walk.status is None:
         if flags & os.O_CREAT:
             _make(draft, walk, result)
@@ -47,8 +51,9 @@ def make(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     del before
     walk = scene.walks[-1]
     draft.walk(walk)
-    _make(draft, walk, result)
-    if result >= 0 and walk.parent is not None and scene.call.row.kind is Kind.MKDIR:
+    is_folder_made = scene.call.row.kind is Kind.MKDIR
+    _make(draft, walk, result, empty_folder=is_folder_made)
+    if result >= 0 and walk.parent is not None and is_folder_made:
         draft.write("links", walk.parent, COUNT)
 
 
@@ -76,13 +81,16 @@ def unlink(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`unlink`: the file itself is only told that it has one name less."""
     del before
     (walk,) = scene.walks
+    if walk.status is None and result == -errno.ENOENT:
+        found_nothing(draft, walk)
+        return
     draft.walk(walk)
     if walk.parent is None or walk.target is None:
         return
     if result in REFUSED:
         draft.read("attributes", walk.target)
     if result >= 0:
-        draft.write("entry", walk.parent, name=walk.name)
+        changed_entry(draft, walk)
         draft.write("membership", walk.parent, NAMES)
         draft.write("links", walk.target, COUNT)
 
@@ -91,6 +99,9 @@ def rmdir(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`rmdir`: whether it may depends on all the names in the folder."""
     del before
     (walk,) = scene.walks
+    if walk.status is None and result == -errno.ENOENT:
+        found_nothing(draft, walk)
+        return
     draft.walk(walk)
     if walk.target is None:
         return
@@ -99,7 +110,7 @@ def rmdir(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     if result in {0, -errno.ENOTEMPTY}:
         draft.read("membership", walk.target)
     if result >= 0 and walk.parent is not None:
-        draft.write("entry", walk.parent, name=walk.name)
+        changed_entry(draft, walk)
         draft.write("membership", walk.parent, NAMES)
         draft.write("links", walk.parent, COUNT)
         draft.write("alive", walk.target)
@@ -163,9 +174,8 @@ def _renamed(draft: Draft, old: Walk, new: Walk, *, exchange: bool) -> None:
     assert old.parent is not None  # noqa: S101  only such renames succeed
     assert new.parent is not None  # noqa: S101  as above
     moves = [(old, new), (new, old)] if exchange else [(old, new)]
-    for source, target in moves:
-        draft.write("entry", source.parent or "", name=source.name)
-        draft.write("entry", target.parent or "", name=target.name)
+    for walk in (old, new):
+        changed_entry(draft, walk)
     if not exchange or _type(old) != _type(new):
         draft.write("membership", old.parent, NAMES)
     if _type(old) != _type(new):
@@ -197,13 +207,13 @@ def _replaced(draft: Draft, walk: Walk) -> None:
         draft.write("links", walk.target, COUNT)
 
 
-def _make(draft: Draft, walk: Walk, result: int) -> None:
+def _make(draft: Draft, walk: Walk, result: int, *, empty_folder: bool = False) -> None:
     """Note a new name, or that a folder that is gone did not take it."""
     if walk.parent is None or walk.status is not None or walk.error:
         return
     draft.read("alive", walk.parent)
     if result >= 0:
-        draft.write("entry", walk.parent, name=walk.name)
+        changed_entry(draft, walk, empty_folder=empty_folder)
         draft.write("membership", walk.parent, NAMES)
 
 

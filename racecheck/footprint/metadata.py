@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from racecheck.footprint.entries import REFUSED
+from racecheck.footprint.places import changed_folder, found_nothing
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def status(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`stat`: size and links of a folder are not shown to actors."""
-    target, mode = _target(draft, scene, before)
+    target, mode = _target(draft, scene, before, result)
     # What statfs(2) tells is not of the box.
     if result < 0 or target is None or "buffer" not in scene.call.row.args:
         return
@@ -30,7 +31,7 @@ def status(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 def look_up(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`access`, `chdir`, `getxattr`: the attributes of what is found."""
-    target, _ = _target(draft, scene, before)
+    target, _ = _target(draft, scene, before, result)
     found = result >= 0 or result in REFUSED
     if target is not None and (found or scene.call.row.kind is Kind.GETXATTR):
         draft.read("attributes", target)
@@ -38,13 +39,12 @@ def look_up(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 def link_text(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`readlink`: the text of a link never changes, so the entry alone is read."""
-    del result
-    _target(draft, scene, before)
+    _target(draft, scene, before, result)
 
 
 def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`chmod` and `chown`: setting the same value twice is the same."""
-    target, _ = _target(draft, scene, before)
+    target, file_mode = _target(draft, scene, before, result)
     if target is None:
         return
     if result in REFUSED:
@@ -56,11 +56,13 @@ def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         else:
             label = f"{call.number('uid')}:{call.number('gid')}"
         draft.write("attributes", target, label)
+        if stat.S_ISDIR(file_mode):
+            changed_folder(draft, scene.walks[0] if scene.walks else None, target)
 
 
 def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`utimensat`: with other times than the present one, see `rules.Stamps`."""
-    target, _ = _target(draft, scene, before)
+    target, _ = _target(draft, scene, before, result)
     if target is None:
         return
     if result in REFUSED:
@@ -71,11 +73,13 @@ def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 def set_attribute(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`setxattr`: it can depend on whether the attribute is there."""
-    target, _ = _target(draft, scene, before)
+    target, file_mode = _target(draft, scene, before, result)
     if target is not None:
         draft.read("attributes", target)
         if result >= 0:
             draft.write("attributes", target)
+            if stat.S_ISDIR(file_mode):
+                changed_folder(draft, scene.walks[0] if scene.walks else None, target)
 
 
 def working_directory(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -92,10 +96,15 @@ def working_directory(draft: Draft, scene: Scene, before: Before, result: int) -
         draft.read("entry", parent, name=name)
 
 
-def _target(draft: Draft, scene: Scene, before: Before) -> tuple[str | None, int]:
+def _target(
+    draft: Draft, scene: Scene, before: Before, result: int
+) -> tuple[str | None, int]:
     """Note the walk, if any; return name and mode of the inode that is meant."""
     if scene.walks:
         walk = scene.walks[0]
+        if walk.status is None and result == -errno.ENOENT:
+            found_nothing(draft, walk)
+            return None, 0
         draft.walk(walk)
         if walk.status is None or walk.error:
             return None, 0

@@ -101,7 +101,7 @@ class Resolver:
         if link:
             return self._descriptor(names, link, follow)
         # Outside, a path can mean another thing to each process.
-        if is_entry and lookup.plain and path.startswith(self._prefix):
+        if is_entry and lookup.walk.straight and path.startswith(self._prefix):
             self._remember(before, lookup.walk)
         return lookup.walk
 
@@ -180,4 +180,5 @@ def _in_folder(
         entries=[*folder.entries, (folder.name, name)],
         folders=list(folder.folders),
         reached=True,
+        straight=True,
     )

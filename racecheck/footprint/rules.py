@@ -41,7 +41,12 @@ class Stamps(NamedTuple):
 
 
 def footprint(
-    scene: Scene, before: Before, result: int, stamps: Stamps | None = None
+    scene: Scene,
+    before: Before,
+    result: int,
+    stamps: Stamps | None = None,
+    *,
+    with_entries: bool = False,
 ) -> Footprint:
     """Return what a call read and changed.
 
@@ -50,8 +55,10 @@ def footprint(
         before: What `look` said just before it.
         result: What it returned; a negative errno if it failed.
         stamps: Times that it gave.
+        with_entries: Whether lookups that find nothing are noted by their entries too,
+            for people: then a step can depend on more than it has to.
     """
-    draft = Draft()
+    draft = Draft(with_entries=with_entries)
     if result == -errno.EFAULT:
         _fault(draft, scene)
     else:

@@ -38,6 +38,8 @@ class Walk:
         folders: Directories passed through.
         escaped: Path outside the sandbox that it ends at, or empty.
         reached: Whether the last of `entries` is the one that the path ends with.
+        rest: Components that it did not come to, since one before them is missing.
+        straight: Whether it met nothing but entries: no link, and no `..`.
     """
 
     error: int = 0
@@ -52,6 +54,8 @@ class Walk:
     folders: list[str] = field(default_factory=list)
     escaped: str = ""
     reached: bool = False
+    rest: tuple[str, ...] = ()
+    straight: bool = False
 
 
 class Lookup:
@@ -100,13 +104,12 @@ class Lookup:
         # leads to the folder that the lookup stands in.
         self._found = False
 
-    @property
-    def plain(self) -> bool:
-        """Whether it met nothing but entries: no link, and no `..`."""
-        return not self._links and not self.walk.upward
-
     def run(self, base: str, path: str) -> None:
         """Look up a path; see `Resolver.walk`."""
+        self._go(base, path)
+        self.walk.straight = not self._links and not self.walk.upward
+
+    def _go(self, base: str, path: str) -> None:
         self._folder = path.endswith(("/", "/."))
         if path[0] == "/":
             self._enter(path)
@@ -160,6 +163,7 @@ class Lookup:
             walk.target = walk.status = None
             if error.errno != errno.ENOENT or self._parts:
                 walk.error = error.errno or errno.ENOENT
+            walk.rest = tuple(self._parts)
             return None
 
     def _accept(self, status: os.stat_result) -> bool:

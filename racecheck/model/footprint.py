@@ -22,9 +22,11 @@ class Resource(msgspec.Struct, frozen=True, array_like=True, order=True):
         kind: One of `entry`, `membership`, `parent`, `alive`, `links`, `attributes`,
             `size`, `data`, `lock`, `offset`, `references`, `times`, `order` (of the
             names in a listing that takes several calls), `waits` (for locks that
-            belong to processes), `invariant`.
+            belong to processes), `missing`, `way`, `named` (what a path leads to, for
+            lookups that find nothing), `invariant`.
         object: Identity of the directory, inode or open file description.
-        name: Name of the entry within its directory, for `entry` only.
+        name: Name of the entry within its directory, for `entry`; path from the
+            directory, for `missing` and `way`; name of any entry, for `named`.
         start: First byte, for `data` and byte-range locks.
         end: Byte after the last one, for `data` and byte-range locks.
     """
@@ -39,6 +41,8 @@ class Resource(msgspec.Struct, frozen=True, array_like=True, order=True):
         """Return it as reports show it."""
         if self.kind == "entry":
             return f"name {self.name!r} in {self.object}"
+        if self.kind in ("missing", "way", "named"):
+            return f"what {self.name!r} leads to in {self.object}"
         if self.kind == "data":
             return f"bytes {self.start}-{self.end} of {self.object}"
         return f"{self.kind} of {self.object}"

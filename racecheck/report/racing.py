@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _ENDS = frozenset({Kind.RETURN, Kind.EXIT, Kind.START, Kind.WAKE})
 # What every call with a path depends on, and what says least of a race.
-_FAINT = ("alive", "membership", "parent", "references", "times", "order", "links")
+_FAINT = (
+    *("alive", "membership", "parent", "references", "times", "order", "links"),
+    *("missing", "way", "named"),
+)
 
 
 class Racing(NamedTuple):

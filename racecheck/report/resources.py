@@ -32,6 +32,8 @@ def describe_resource(trace: Trace, resource: Resource, at: int) -> str:
     if resource.kind == "entry":
         inside = "" if name in {".", ""} else f"{name}/"
         return f"the name {inside}{resource.name}"
+    if resource.kind in ("missing", "way", "named"):
+        return f"the name {resource.name}"
     if resource.kind == "data":
         end = "the end" if resource.end > 1 << 40 else str(resource.end)
         return f"bytes {resource.start} to {end} of {name}"

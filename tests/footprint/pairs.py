@@ -265,7 +265,50 @@ DEPENDENT = (
         "unlink",
         lambda: os.stat(f"{os.getcwd()}/d/x"),
         "newfstatat",
-        "entry links",
+        "entry links named",
+    ),
+    *(
+        Pair(f"nothing is found until {name}", act, call, look, "newfstatat", kinds)
+        for look in [lambda: os.stat("n/q")]
+        for name, act, call, kinds in (
+            ("a file is made", lambda: create("n/q"), "openat", "way entry"),
+            ("a folder is made", lambda: os.mkdir("n/q"), "mkdir", "missing entry"),
+            ("a file is moved", lambda: os.rename("x", "n/q"), "rename", "way entry"),
+            (
+                "a folder is replaced",
+                lambda: in_turn(lambda: create("e/q"), lambda: os.rename("e", "n")),
+                "rename",
+                "way entry",
+            ),
+            (
+                "a file is made from within",
+                lambda: within("n", lambda: create("q")),
+                "openat",
+                "named entry",
+            ),
+            (
+                "a file is made through a link",
+                lambda: in_turn(lambda: os.symlink("n", "l"), lambda: create("l/q")),
+                "openat",
+                "named entry",
+            ),
+            ("a folder goes", lambda: os.rmdir("n"), "rmdir", "way"),
+            ("others may look", lambda: os.chmod("n", 0o700), "chmod", "way"),
+        )
+    ),
+    *(
+        Pair(f"nothing is found where {name}", act, call, look, "newfstatat", kinds)
+        for look in [lambda: quiet(lambda: os.stat("q/r"))]
+        for name, act, call, kinds in (
+            ("a link is made", lambda: os.symlink("e", "q"), "symlink", "way entry"),
+            (
+                "a file was",
+                lambda: in_turn(lambda: create("q"), lambda: os.unlink("q")),
+                "unlink",
+                "way entry",
+            ),
+            ("a folder is made for nobody", lambda: os.mkdir("q", 0), "mkdir", "way"),
+        )
     ),
     Pair(
         "a file is emptied while it is written to",
@@ -302,6 +345,32 @@ DEPENDENT = (
 )
 
 INDEPENDENT = (
+    *(
+        Pair(
+            f"nothing is found {where} of a folder that is made",
+            lambda: os.mkdir("q"),
+            "mkdir",
+            look,
+            call,
+        )
+        for where, look, call in (
+            ("inside", lambda: os.stat("q/r"), "newfstatat"),
+            ("deep inside", lambda: os.access("q/r/t", os.R_OK), "access"),
+            (
+                "by its whole path inside",
+                lambda: os.stat(os.getcwd() + "/q/r"),
+                "newfstatat",
+            ),
+            ("to be removed inside", lambda: os.unlink("q/r"), "unlink"),
+        )
+    ),
+    Pair(
+        "nothing is found beside a file that is made",
+        lambda: create("n/q"),
+        "openat",
+        lambda: os.stat("n/r"),
+        "newfstatat",
+    ),
     Pair(
         "two names in a folder",
         lambda: create("d/q"),

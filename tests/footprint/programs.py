@@ -241,6 +241,10 @@ nameless link linkfd linkfd unlink rename exchange fstat stat open readfd lstat
 noreplace
 """
 _TREES = "mkdir rmdir rename open folder listfd list unlink stat openat fchdir symlink"
+_MISSING = """
+stat stat lstat access readlink open unlink unlink rmdir mkdir mkdir mkdir symlink
+rename rename exchange chmod fchmod folder openat chdir link list
+"""
 _TIMES = "utime utime sleep stat lstat write chmod unlink mkdir open rename fstat link"
 _THEMES = (
     _Theme(),
@@ -251,4 +255,9 @@ _THEMES = (
     _Theme(tuple(_MOVES.split()), ("../x", "x"), ("d", "e", "d/s", "e/s", "../e", "s")),
     _Theme(tuple(_LINKS.split()), ("x", "y", "x", "d/x"), ("d",)),
     _Theme(tuple(_TREES.split()), ("d/x", "d/s/x"), ("d", "d/s", "d/s", "e")),
+    _Theme(
+        tuple(_MISSING.split()),
+        ("d/x", "d/s/x", "e/x", "e/s/x", "../box/e/x", "z/s/x"),
+        ("d", "d/s", "e", "e/s"),
+    ),
 )

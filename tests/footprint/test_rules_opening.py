@@ -35,7 +35,7 @@ OPENING = (
         lambda: os.stat("q/x/y"),
         "newfstatat",
         -errno.ENOENT,
-        "e(.,q)",
+        "f(.,q/x/y)",
     ),
     Row(
         "stat, a file on the way",

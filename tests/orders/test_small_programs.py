@@ -238,6 +238,43 @@ PITFALLS = (
         "chdir d; unlink x",
         "stat $BOX/d/x",
     ),
+    case(
+        "22 nothing is in a folder before it is made nor after",
+        *(1, 1, ""),
+        "stat d/x",
+        "mkdir d",
+    ),
+    case(
+        "22 nothing is in a folder until something is made there",
+        *(2, 2, ""),
+        "stat d/x",
+        "mkdir d; mkdir d/x",
+    ),
+    case(
+        "22 nothing is in a folder that another has made until a third one fills it",
+        *(4, 3, ""),
+        "stat d/x",
+        "mkdir d",
+        "mkdir d/x; open d/x/y WRONLY|CREAT 0",
+    ),
+    case(
+        "23 nothing is in a folder until it is replaced",
+        *(2, 2, "mkdir e; fill e/x a"),
+        "stat d/x",
+        "mkdir d; rename e d",
+    ),
+    case(
+        "23 nothing is found until a link leads there",
+        *(3, 2, "mkdir e; fill e/x a"),
+        "access d/x; access d/y",
+        "symlink e d",
+    ),
+    case(
+        "24 nothing is in a folder until its maker stands in it",
+        *(2, 2, ""),
+        "stat d/x",
+        "mkdir d; chdir d; mkdir x",
+    ),
 )
 
 FILL = "WRONLY|CREAT|TRUNC 0; write 0 2; write 0 2; close 0"
@@ -327,6 +364,9 @@ UNSEEN = {
     "18": "membership",
     "19": "lock",
     "21": "entry links data size membership",
+    "22": "missing",
+    "23": "way",
+    "24": "named",
 }
 """Kinds of resources by the numbers of pitfalls that are about not seeing them."""
 
