@@ -5,8 +5,9 @@ Jonsson and Sagonas, *Optimal dynamic partial order reduction*, POPL 2014. It di
 one thing. There a call reads the same in every order; a file-system call that fails
 earlier reads less. The race that would have led to another order can be gone from an
 execution while the actor whose turn would show it is asleep. So calls that sleep race
-too, with the footprint that they had when they were last made (`_virtual_races`). There
-is no finished proof; a mode without sleep sets, which needs none, is the cross-check.
+too, with the footprint that they had when they were last made (`_virtual_races`), with
+steps that came after they had been woken by another one. There is no finished proof; a
+mode without sleep sets, which needs none, is the cross-check.
 """
 
 from __future__ import annotations
@@ -189,9 +190,9 @@ class DPORScheduler:
 
     def _virtual_races(self, index: int, sleepers: Sleepers) -> None:
         event = self._events[index]
-        for start, actor in sleepers.racing(event.lane, event.footprint):
-            if not self._events.follows_lane(actor, start, index):
-                mask = self._events.before(start, index)
+        for start, actor, touched in sleepers.racing(event.lane, event.footprint):
+            mask = self._events.before(start, index)
+            if not self._events.meets(mask & ~(1 << index), actor, touched):
                 self._add(self._stack[start], self._events.initials(mask))
 
     @staticmethod

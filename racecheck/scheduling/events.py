@@ -124,13 +124,19 @@ class Events:
         """Return the events from a place on that happened before one, with that one."""
         return self._events[index].past & ~self._mask(start)
 
-    def follows_lane(self, lane: str, start: int, index: int) -> bool:
-        """Say whether an event happened after one of a lane's from a place on."""
-        rest = self.before(start, index) & ~(1 << index)
-        while rest:
-            earlier = (rest & -rest).bit_length() - 1
-            rest &= rest - 1
-            if self._events[earlier].lane == lane:
+    def meets(self, mask: int, lane: str, footprint: Footprint) -> bool:
+        """Say whether any event of a part is a lane's, or conflicts with a footprint.
+
+        Args:
+            mask: The events of the part.
+            lane: The lane.
+            footprint: The footprint of a step of that lane.
+        """
+        while mask:
+            index = (mask & -mask).bit_length() - 1
+            mask &= mask - 1
+            event = self._events[index]
+            if event.lane == lane or conflicts(event.footprint, footprint):
                 return True
         return False
 
