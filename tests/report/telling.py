@@ -27,7 +27,8 @@ def told(
         scenario.setup(setup)
     scenario.writer(one, name="one")
     scenario.writer(two, name="two")
-    trace = run(scenario, *lines).trace
+    # Names are in full in what is recorded, as what is reported is.
+    trace = run(scenario, *lines, record=True).trace
     (name,) = {each.invariant for each in trace.violations}
     return diagnose(trace, name)
 

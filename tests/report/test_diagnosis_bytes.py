@@ -92,7 +92,8 @@ def test_what_a_crash_left_of_a_file_is_a_piece_since_then(
     scenario.writer(in_place, name="one")
     scenario.reader(read, name="two")
 
-    found = diagnose(run(scenario, "one to end", "two to end").trace, "served")
+    trace = run(scenario, "one to end", "two to end", record=True).trace
+    found = diagnose(trace, "served")
 
     assert found is not None
     assert found.pattern == "write-in-place"

@@ -177,7 +177,7 @@ def test_an_eviction_is_felt_by_who_looks_for_what_it_took(
     scenario.writer(renew_and("file"), name="two")
     scenario.reader(lambda box: (box / look).exists(), name="three", after="two")
     lines = "one to unlink", "two to end", "one to end", "three to end"
-    trace = run(scenario, *lines).trace
+    trace = run(scenario, *lines, record=True).trace
 
     assert kind(diagnose(trace, "found_what_it_looked_for")) == expected
 
