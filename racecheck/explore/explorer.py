@@ -222,6 +222,7 @@ def _explore_one(
             if resumed is None:
                 tally.count(made.outline)
                 return
+            team.part(planned)
             scheduler = resumed
     trace = runner.run(
         scheduler,

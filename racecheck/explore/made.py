@@ -17,7 +17,7 @@ from racecheck.explore.traces import actors_depend
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from racecheck.explore.runner import Runner
     from racecheck.model import Scheduler, Trace
@@ -67,16 +67,17 @@ class Outline(msgspec.Struct, frozen=True):
         )
 
 
-class Order(msgspec.Struct, frozen=True):
-    """An execution that is to be made.
+class Order(msgspec.Struct, frozen=True, tag=True):
+    """An execution that is to be made, or a series of them.
 
     Attributes:
-        number: What its answer goes by.
+        number: What its answers go by.
         seed: Seed of its random bytes.
         scheduler: What makes it, pickled.
         footprints: Whether its steps get footprints.
         reuse: Whether actors may run in processes that were used before.
         exact: Whether bounds are told apart by their numbers.
+        most: The most executions of the series.
     """
 
     number: int
@@ -85,6 +86,13 @@ class Order(msgspec.Struct, frozen=True):
     footprints: bool
     reuse: bool
     exact: bool
+    most: int = 1
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """A series that nobody wants any more: its number."""
+
+    number: int
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -100,6 +108,7 @@ class Made(msgspec.Struct, frozen=True):
         touched: Which of these each step has.
         outline: What is counted; None if it was given up.
         plain: Whether nothing was found, so that it can be taken as it is.
+        more: Whether there are more of the series to come.
     """
 
     number: int
@@ -111,6 +120,7 @@ class Made(msgspec.Struct, frozen=True):
     touched: tuple[int, ...] = ()
     outline: Outline | None = None
     plain: bool = False
+    more: bool = False
 
 
 class _Noting:
@@ -158,12 +168,23 @@ class _Noting:
         self.steps.append(lean)
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
-        """Say nothing: the scheduler makes no other execution."""
+        """Pass it on, for those that make more than this one."""
+        self._scheduler.finish_execution(steps)
 
 
-def make(runner: Runner, order: Order) -> Made:
-    """Make one execution ahead of its turn."""
-    noting = _Noting(pickle.loads(order.scheduler))  # noqa: S301  from our own process
+def make(runner: Runner, order: Order) -> Iterator[Made]:
+    """Make executions ahead of their turns: one, or as many as there are and may be."""
+    scheduler: Scheduler = pickle.loads(order.scheduler)  # noqa: S301  from our own process
+    for left in reversed(range(order.most)):
+        made = _make(runner, order, scheduler)
+        is_last = not left or not made.enabled or scheduler.start_execution() is None
+        yield msgspec.structs.replace(made, more=not is_last)
+        if is_last:
+            return
+
+
+def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
+    noting = _Noting(scheduler)
     watch = runner.watch
     before = watch.is_exact, watch.is_too_coarse, runner.spun
     watch.is_exact, watch.is_too_coarse, runner.spun = order.exact, False, False

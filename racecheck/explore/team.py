@@ -1,89 +1,37 @@
 """Processes that make executions of one exploration ahead of their turn.
 
 The exploration goes on as if it were alone: in the same order, with the same results.
-It only finds that some of what it is about to make is made already. While it waits for
-an execution that another process is at, it makes one ahead by itself.
+It only finds that some of what it is about to make is made already. Of samples each is
+given away by itself; of a search a part at a time, which the helper goes on with until
+it is at its end, or until the exploration has caught up with it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import os
 import pickle
 import select
-import signal
-import socket
-from typing import TYPE_CHECKING, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Final, Self
 
-import msgspec
-
-from racecheck.engine import Machine
-from racecheck.engine.sandbox import ENDS
-from racecheck.explore.made import Made, Order, make
-from racecheck.explore.runner import Runner
+from racecheck.explore.helper import fork
+from racecheck.explore.made import Order, Stop, make
+from racecheck.explore.series import AT_ONCE, Series, but_for_the_next, kind_of
 from racecheck.scheduling.ahead import ahead_of, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Hashable, Iterator
     from pathlib import Path
     from types import TracebackType
 
+    from racecheck.explore.helper import Helper
+    from racecheck.explore.made import Made
+    from racecheck.explore.runner import Runner
     from racecheck.model import Scheduler
+    from racecheck.scheduling.ahead import Ahead
 
-_HEAD: Final = 4
-_AT_ONCE: Final = 2
-_MOST_KEPT: Final = 1000
-_PR_SET_PDEATHSIG: Final = 1
-
-_encode = msgspec.msgpack.Encoder().encode
-_orders = msgspec.msgpack.Decoder(Order).decode
-_made = msgspec.msgpack.Decoder(Made).decode
-
-
-class _Channel:
-    """Sends and receives whole messages."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
-        self._data = bytearray()
-
-    def send(self, data: bytes) -> None:
-        self.connection.sendall(len(data).to_bytes(_HEAD, "big") + data)
-
-    def messages(self) -> Iterator[bytes]:
-        """Wait until something has come; yield what is whole. Nothing means the end."""
-        while True:
-            data = self.connection.recv(1 << 18)
-            if not data:
-                return
-            self._data += data
-            found = False
-            while len(self._data) >= _HEAD:
-                size = _HEAD + int.from_bytes(self._data[:_HEAD], "big")
-                if len(self._data) < size:
-                    break
-                message = bytes(self._data[_HEAD:size])
-                del self._data[:size]
-                found = True
-                yield message
-            if found:
-                return
-
-
-class _Helper:
-    """A process that makes executions, as the one that explores sees it."""
-
-    def __init__(self, pid: int, connection: socket.socket) -> None:
-        self.pid = pid
-        self.given: dict[int, Hashable] = {}
-        self.channel = _Channel(connection)
-
-    def end(self) -> None:
-        """Let it end, which it does after the execution that it is at."""
-        self.channel.connection.close()
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+_MOST_KEPT: Final = 200
+"""Executions that may wait to be taken. A budget can end before they are."""
+_MOST_OF_SERIES: Final = 50
+"""Executions after which a helper looks whether there is something nearer by now."""
 
 
 class Team:
@@ -99,9 +47,13 @@ class Team:
             workdir: Where helpers make their boxes.
         """
         self._runner = runner
-        self._helpers: list[_Helper] = []
+        self._helpers: list[Helper] = []
         self._numbers = 0
         self._keep: dict[Hashable, Made] = {}
+        self._series: dict[int, Series] = {}
+        self._inside: Series | None = None
+        # What is made here while there is nothing better to do.
+        self._own: tuple[Series, Iterator[Made]] | None = None
         self._reuse = True
         try:
             for cpu in range(cpus.bit_length()):
@@ -131,6 +83,8 @@ class Team:
     def begin(self) -> None:
         """Forget what was made: another exploration begins."""
         self._keep.clear()
+        for series in list(self._series.values()):
+            self._drop(series)
         for helper in self._helpers:
             # They are made all the same, and then fit no key.
             helper.given = dict.fromkeys(helper.given)
@@ -152,137 +106,220 @@ class Team:
         While somebody is at it, others are made here.
         """
         key = key_of(scheduler)
-        while key not in self._keep and key in self._given():
-            ahead = next(self._untouched(scheduler), None)
-            if ahead is not None and len(self._keep) < _MOST_KEPT:
-                other, order = ahead
-                self._keep[other] = make(self._runner, order)
-                self._receive(wait=False)
-                self._give(scheduler)
-            else:
-                self._receive(wait=True)
-        made = self._keep.pop(key, None)
+        series = self._series_with(key)
+        if series is not None:
+            made = self._next_of(series, scheduler)
+        else:
+            while key not in self._keep and key in self._given():
+                self._make_another(scheduler)
+            made = self._keep.pop(key, None)
         return made if made is not None and made.plain else None
 
     def forget(self, scheduler: Scheduler) -> None:
         """Give the execution up that a scheduler has started: it is made once more."""
         key = key_of(scheduler)
+        series = self._series_with(key)
+        if series is not None:
+            if series.made:
+                series.made.popleft()
+            elif series.helper is None:
+                self._drop(series)
+            else:
+                series.skipped += not series.is_over
+            return
         self._keep.pop(key, None)
         for helper in self._helpers:
             for number, given in helper.given.items():
                 if given == key:
                     helper.given[number] = None
 
+    def part(self, scheduler: Scheduler) -> None:
+        """Take note that what was found is not what the scheduler wanted."""
+        series = self._series_with(key_of(scheduler))
+        if series is not None:
+            self._drop(series)
+
+    # --- series -----------------------------------------------------------------------
+
+    def _series_with(self, key: Hashable) -> Series | None:
+        """Return the series that the execution of a key is the next of."""
+        inside = self._inside
+        if inside is not None and not inside.goes_on:
+            self._drop(inside)
+            inside = None
+        if inside is not None:
+            return inside if kind_of(key) == kind_of(inside.key) else None
+        for series in self._series.values():
+            if series.key == key:
+                self._inside = series
+                return series
+        return None
+
+    def _next_of(self, series: Series, scheduler: Scheduler) -> Made | None:
+        """Return the next execution of a series; None if that has to be made here."""
+        if not series.made and not series.is_over:
+            helper = series.helper
+            if helper is None or not helper.is_at(series.number):
+                # It would only be begun now.
+                self._drop(series)
+                return None
+            # What comes after it is next here, so that the helper goes on elsewhere.
+            self._stop(series)
+            while not series.made and not series.is_over:
+                self._make_another(scheduler)
+        return series.made.popleft() if series.made else None
+
+    def _stop(self, series: Series) -> None:
+        if series.is_stopped or series.is_over:
+            return
+        series.is_stopped = True
+        if series.helper is not None:
+            series.helper.tell(Stop(series.number))
+
+    def _drop(self, series: Series) -> None:
+        """Forget a series, and have its helper stop."""
+        self._stop(series)
+        self._series.pop(series.number, None)
+        if self._own is not None and self._own[0] is series:
+            self._own = None
+        if series.helper is not None and series.number in series.helper.given:
+            series.helper.given[series.number] = None
+        if self._inside is series:
+            self._inside = None
+
+    # --- giving and receiving ---------------------------------------------------------
+
     def _given(self) -> set[Hashable]:
         return {key for helper in self._helpers for key in helper.given.values()}
 
-    def _untouched(self, scheduler: Scheduler) -> Iterator[tuple[Hashable, Order]]:
-        """Yield orders for what nobody has made and nobody is at."""
-        given = self._given()
-        given.add(key_of(scheduler))
-        for key, seed, ahead in ahead_of(scheduler):
-            if key not in self._keep and key not in given:
-                self._numbers += 1
-                yield (
-                    key,
-                    Order(
-                        number=self._numbers,
-                        seed=seed,
-                        scheduler=pickle.dumps(ahead),
-                        footprints=bool(getattr(ahead, "needs_footprints", False)),
-                        reuse=self._reuse,
-                        exact=self._runner.watch.is_exact,
-                    ),
-                )
+    @property
+    def _room(self) -> int:
+        """How many more executions may be kept."""
+        waiting = sum(len(series.made) for series in self._series.values())
+        return max(0, _MOST_KEPT - len(self._keep) - waiting)
+
+    def _make_another(self, scheduler: Scheduler) -> None:
+        """Make something that comes later while somebody is at what comes next."""
+        ahead = None
+        if self._own is None:
+            ahead = next(but_for_the_next(self._untouched(scheduler)), None)
+        if not self._room or (ahead is None and self._own is None):
+            self._receive(wait=True)
+            return
+        if ahead is not None and not ahead.is_series:
+            (self._keep[ahead.key],) = make(self._runner, self._order(ahead))
+        else:
+            self._go_on(ahead)
+        self._receive(wait=False)
+        self._give(scheduler)
+
+    def _go_on(self, ahead: Ahead | None) -> None:
+        """Make one execution of a series here.
+
+        Args:
+            ahead: The series that is begun; None to go on with the present one.
+        """
+        if ahead is not None:
+            order = self._order(ahead)
+            series = Series(order.number, ahead.key, None, ahead.depth)
+            self._series[order.number] = series
+            self._own = series, make(self._runner, order)
+        assert self._own is not None  # noqa: S101  the caller has looked
+        series, making = self._own
+        made = next(making)
+        if made.enabled:
+            series.made.append(made)
+        series.is_over = not made.more
+        if series.is_over:
+            self._own = None
+
+    def _untouched(self, scheduler: Scheduler) -> Iterator[Ahead]:
+        """Yield what comes later that nobody has made and nobody is at."""
+        known = self._given()
+        known.add(key_of(scheduler))
+        known.update(series.key for series in self._series.values())
+        inside = self._inside
+        for ahead in ahead_of(scheduler):
+            if (
+                inside is not None
+                and inside.goes_on
+                and ahead.depth > inside.depth
+                and kind_of(ahead.key) == kind_of(inside.key)
+            ):
+                # It belongs to the series, and comes in its turn.
+                continue
+            if ahead.key not in self._keep and ahead.key not in known:
+                yield ahead
+
+    def _order(self, ahead: Ahead) -> Order:
+        self._numbers += 1
+        most = min(_MOST_OF_SERIES, self._room) if ahead.is_series else 1
+        scheduler = ahead.scheduler
+        return Order(
+            number=self._numbers,
+            seed=ahead.seed,
+            scheduler=pickle.dumps(scheduler),
+            footprints=bool(getattr(scheduler, "needs_footprints", False)),
+            reuse=self._reuse,
+            exact=self._runner.watch.is_exact,
+            most=most,
+        )
 
     def _give(self, scheduler: Scheduler) -> None:
         """Give each helper as much as it may have, in turn."""
-        room = [each for each in self._helpers if len(each.given) < _AT_ONCE]
-        if not room or len(self._keep) >= _MOST_KEPT:
+        idle = [each for each in self._helpers if len(each.given) < AT_ONCE]
+        if not idle or not self._room:
             return
-        for key, order in self._untouched(scheduler):
-            helper = min(room, key=lambda each: len(each.given))
-            helper.given[order.number] = key
-            try:
-                helper.channel.send(_encode(order))
-            except OSError:
+        for ahead in but_for_the_next(self._untouched(scheduler)):
+            helper = min(idle, key=lambda each: len(each.given))
+            order = self._order(ahead)
+            helper.given[order.number] = ahead.key
+            if ahead.is_series:
+                self._series[order.number] = Series(
+                    order.number, ahead.key, helper, ahead.depth
+                )
+            helper.tell(order)
+            if helper.is_gone:
                 self._lose(helper)
-            room = [each for each in self._helpers if len(each.given) < _AT_ONCE]
-            if not room:
+            idle = [each for each in self._helpers if len(each.given) < AT_ONCE]
+            if not idle:
                 return
 
     def _receive(self, *, wait: bool) -> None:
         """Take in what helpers have made, at least one of it if asked to wait."""
-        by_socket = {each.channel.connection: each for each in self._helpers}
-        if not by_socket:
+        if not self._helpers:
             return
-        ready, _, _ = select.select(list(by_socket), [], [], None if wait else 0)
-        for connection in ready:
-            helper = by_socket[connection]
-            try:
-                messages = list(helper.channel.messages())
-            except OSError:
-                messages = []
-            if not messages:
+        if wait and not any(each.has_answers for each in self._helpers):
+            select.select(self._helpers, [], [])
+        for helper in list(self._helpers):
+            for made in helper.answers():
+                self._take(helper, made)
+            if helper.is_gone:
                 self._lose(helper)
-            for message in messages:
-                made = _made(message)
-                key = helper.given.pop(made.number)
-                if key is not None:
-                    self._keep[key] = made
 
-    def _lose(self, helper: _Helper) -> None:
+    def _take(self, helper: Helper, made: Made) -> None:
+        """Keep what a helper has made, if anybody wants it."""
+        key = helper.given[made.number]
+        if not made.more:
+            del helper.given[made.number]
+        series = self._series.get(made.number)
+        if series is not None:
+            series.is_over = not made.more
+            if made.enabled and series.skipped:
+                series.skipped -= 1
+            elif made.enabled:
+                series.made.append(made)
+        elif key is not None and not made.more:
+            self._keep[key] = made
+
+    def _lose(self, helper: Helper) -> None:
         """Go on without a helper: what it had to make is made here."""
         if helper in self._helpers:
             self._helpers.remove(helper)
             helper.end()
+        for series in self._series.values():
+            if series.helper is helper:
+                series.is_over = True
 
     def _fork(self, cpu: int, workdir: Path) -> None:
-        ours, theirs = socket.socketpair()
-        parent = os.getpid()
-        # Who is asked to end meanwhile knows of the helper, and waits for it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-        pid = os.fork()
-        if pid == 0:
-            # It has what the parent has, and must not put it away: nothing is to be
-            # left of its copy but the processes' memory.
-            _stay(lambda: _help(theirs, cpu, self._runner, workdir, parent, before))
-        theirs.close()
-        self._helpers.append(_Helper(pid, ours))
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _stay(body: Callable[[], None]) -> NoReturn:
-    """Do something in a fork, and end it without the parent's way out."""
-    try:
-        body()
-    except BaseException:  # noqa: BLE001  whoever waits for it finds it gone
-        os._exit(1)
-    os._exit(0)
-
-
-def _help(
-    connection: socket.socket,
-    cpu: int,
-    runner: Runner,
-    workdir: Path,
-    parent: int,
-    mask: set[int | signal.Signals],
-) -> None:
-    """Make executions until nobody wants any more."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
-        return
-    channel = connection.fileno()
-    os.closerange(3, channel)
-    os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX"))
-    os.sched_setaffinity(0, {cpu})
-    scenario = runner.scenario
-    with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
-        own = Runner(machine, scenario)
-        orders = _Channel(connection)
-        while messages := list(orders.messages()):
-            for message in messages:
-                orders.send(_encode(make(own, _orders(message))))
+        self._helpers.append(fork(cpu, self._runner, workdir))

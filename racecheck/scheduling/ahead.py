@@ -24,12 +24,21 @@ class Ahead(NamedTuple):
     Attributes:
         key: What tells it from all others of its exploration.
         seed: Seed of its random bytes.
-        scheduler: Makes it, and it alone; it has been started.
+        scheduler: Makes it; it has been started.
+        depth: Where the scheduler goes on with those that come after it, in their
+            order: the number of steps that all of them have in common, but for the last
+            one. It is -1 where the scheduler makes this one alone.
     """
 
     key: Hashable
     seed: int
     scheduler: Scheduler
+    depth: int = -1
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the scheduler makes more than this one."""
+        return self.depth >= 0
 
 
 class LooksAhead(Protocol):

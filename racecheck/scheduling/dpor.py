@@ -12,14 +12,15 @@ mode without sleep sets, which needs none, is the cross-check.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from racecheck.errors import ReplayDivergedError
 from racecheck.model import Decision, Kind
 from racecheck.scheduling.ahead import Ahead
 from racecheck.scheduling.events import Events
-from racecheck.scheduling.lead import Lead
-from racecheck.scheduling.nodes import Choice, by_actor, enter, inherited
+from racecheck.scheduling.lead import WHOLE, Lead, follow, leads, present
+from racecheck.scheduling.nodes import by_actor, enter, inherited
 from racecheck.scheduling.sleepers import Sleepers
 
 if TYPE_CHECKING:
@@ -40,25 +41,36 @@ class DPORScheduler:
         finished: Whether everything has been covered.
         left_out: Whether several tasks of one actor could go on at the same time, so
             that there are orders which are not covered.
+        needs_footprints: Steps are to have footprints.
     """
 
-    def __init__(self, seed: int = 0, *, sleep_sets: bool = True) -> None:
+    needs_footprints = True
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        sleep_sets: bool = True,
+        lead: Lead = WHOLE,
+    ) -> None:
         """Prepare.
 
         Args:
             seed: Seed of the executions' random bytes, the same for all of them.
             sleep_sets: Whether to leave out what is known to lead to seen orders.
                 Without, there are about twice as many executions.
+            lead: What part to cover: that which begins in this way.
         """
         self.blocked = 0
         self.finished = False
         self.left_out = False
         self._seed = seed
         self._sleep_sets = sleep_sets
+        self._lead = lead
         self._stack: list[Node] = []
         self._events = Events()
         self._depth = 0
-        self._fresh = 0
+        self._fresh = max(0, len(lead.way) - 1)
         self._lanes: dict[str, str] = {}
         self._is_blocked = False
         self._entered = 0
@@ -72,32 +84,18 @@ class DPORScheduler:
         return "search", node.serial, node.chosen
 
     def ahead(self, *, started: bool = True) -> Iterator[Ahead]:
-        """Yield executions that are to be made after the present one, the next first.
-
-        They begin as what is left to try in states on the way to the present one. When
-        their turn comes, more may have been tried there, so that they may go another
-        way; but seldom.
+        """Yield parts of the search that come after the present execution.
 
         Args:
             started: Whether the present one is under way, and not to be made itself.
         """
-        last = len(self._stack) - 1
-        if not started and last >= 0 and not self.finished:
-            node = self._stack[last]
-            way = [each.chosen for each in self._stack]
-            asleep = dict(node.asleep()) if self._sleep_sets else None
-            yield Ahead(self.key, self._seed, Lead(way, asleep))
-        for depth in range(last, -1, -1):
-            node = self._stack[depth]
-            asleep = dict(node.asleep())
-            if depth < last:
-                asleep[node.chosen] = node.footprint
-            for choice in self._left(node):
-                if choice == node.chosen:
-                    continue
-                prefix = [each.chosen for each in self._stack[:depth]]
-                lead = Lead([*prefix, choice], asleep if self._sleep_sets else None)
-                yield Ahead(("search", node.serial, choice), self._seed, lead)
+        found = leads(self._stack)
+        if not started and self._stack and not self.finished:
+            found = chain([present(self._stack)], found)
+        for serial, lead in found:
+            part = DPORScheduler(self._seed, sleep_sets=self._sleep_sets, lead=lead)
+            key = ("search", serial, lead.way[-1])
+            yield Ahead(key, self._seed, part, len(lead.way) - 1)
 
     def start_execution(self) -> int | None:
         """Begin the next execution; None when all have been made."""
@@ -116,12 +114,9 @@ class DPORScheduler:
         self.left_out = self.left_out or len(points) < len(enabled)
         if self._depth < len(self._stack):
             node = self._stack[self._depth]
-            if node.chosen.actor not in points:
-                raise ReplayDivergedError(
-                    self._depth,
-                    f"{node.chosen.actor} to go on",
-                    f"only {', '.join(points)} enabled",
-                )
+        elif self._depth < len(self._lead.way):
+            node = follow(points, self._lead, self._depth)
+            self._stack.append(node)
         else:
             found = self._enter(points, current)
             if found is None:
@@ -131,6 +126,12 @@ class DPORScheduler:
             self._entered += 1
             node.serial = self._entered
             self._stack.append(node)
+        if node.chosen.actor not in points:
+            raise ReplayDivergedError(
+                self._depth,
+                f"{node.chosen.actor} to go on",
+                f"only {', '.join(points)} enabled",
+            )
         point = points[node.chosen.actor]
         node.lane = point.actor
         self._lanes[node.chosen.actor] = point.actor
@@ -210,10 +211,10 @@ class DPORScheduler:
 
     def _backtrack(self) -> None:
         """Go back to the last state from which something is left to try."""
-        while self._stack:
+        while len(self._stack) > len(self._lead.way):
             node = self._stack[-1]
             node.done[node.chosen] = node.footprint
-            following = self._untried(node)
+            following = next(node.left(), None)
             if following is not None:
                 node.chosen = following
                 self._fresh = len(self._stack) - 1
@@ -221,17 +222,3 @@ class DPORScheduler:
                 return
             self._stack.pop()
         self.finished = True
-
-    def _untried(self, node: Node) -> Choice | None:
-        return next(self._left(node), None)
-
-    @staticmethod
-    def _left(node: Node) -> Iterator[Choice]:
-        """Yield what is left to try in a state, in its order."""
-        for choice in node.choices:
-            if (
-                choice.actor in node.backtrack
-                and choice not in node.done
-                and choice not in node.sleep
-            ):
-                yield choice

@@ -1,76 +1,78 @@
-"""One execution of an exhaustive search, made without the rest of the search."""
+"""Parts of an exhaustive search that can be made without the rest of it.
+
+A part begins as what is left to try in a state on the way to the present execution. It
+is covered by itself: what its executions show to be missing belongs to it, or to states
+on the way, which are no part of it. What it depends on is what sleeps where it begins.
+When its turn comes, more may have been tried there, and then it goes another way; but
+seldom.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from racecheck.errors import ReplayDivergedError
-from racecheck.model import Decision
-from racecheck.scheduling.nodes import Choice, Node, by_actor, enter, inherited
+from racecheck.scheduling.nodes import Choice, Node, choices_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from racecheck.model import Footprint, SchedulingPoint, Step
+    from racecheck.model import Footprint, SchedulingPoint
 
 
-class Lead:
-    """Follow a way, then go on as the search would.
+class Lead(NamedTuple):
+    """How a part of a search begins.
 
     Attributes:
-        needs_footprints: Steps are to have footprints.
+        way: What is taken first, to the step that the part begins with; nothing for the
+            whole search.
+        asleep: What need not be taken in place of that step, with what it touches.
     """
 
-    needs_footprints = True
+    way: tuple[Choice, ...] = ()
+    asleep: Mapping[Choice, Footprint] = {}
 
-    def __init__(
-        self, way: Sequence[Choice], asleep: Mapping[Choice, Footprint] | None
-    ) -> None:
-        """Prepare.
 
-        Args:
-            way: What to take first.
-            asleep: What need not be taken in place of the last step of the way, with
-                what it touches. None if nothing ever sleeps.
-        """
-        self._way = list(way)
-        self._asleep = asleep
-        self._depth = 0
-        self._lanes: dict[str, str] = {}
-        self._last = Node((), dict(asleep or {}), self._way[-1], "")
+WHOLE = Lead()
+"""How the whole search begins."""
 
-    def start_execution(self) -> int | None:
-        """Say that there is no other execution."""
-        return None
 
-    def choose(
-        self, enabled: Sequence[SchedulingPoint], current: str | None
-    ) -> Decision | None:
-        """Follow the way, then take what is awake, the current actor first."""
-        points = by_actor(enabled, self._lanes)
-        if self._depth < len(self._way):
-            chosen = self._way[self._depth]
-            if chosen.actor not in points:
-                raise ReplayDivergedError(
-                    self._depth,
-                    f"{chosen.actor} to go on",
-                    f"only {', '.join(points)} enabled",
-                )
-        else:
-            asleep = {} if self._asleep is None else inherited(self._last)
-            found = enter(points, current, asleep)
-            if found is None:
-                return None
-            self._last = found
-            chosen = found.chosen
-        point = points[chosen.actor]
-        self._lanes[chosen.actor] = point.actor
-        self._depth += 1
-        return Decision(point.actor, chosen.fault)
+def leads(stack: Sequence[Node]) -> Iterator[tuple[int, Lead]]:
+    """Yield how parts that come later begin, the next first.
 
-    def record(self, step: Step) -> None:
-        """Take note of what the last step touched."""
-        self._last.footprint = step.footprint
+    Args:
+        stack: The states that the present execution goes through, as far as they were
+            known before it.
 
-    def finish_execution(self, steps: Sequence[Step]) -> None:
-        """Learn nothing."""
+    Yields:
+        The number of the state that a part begins in, and how it begins.
+    """
+    # What the present execution does in the last state has not been seen yet, and of
+    # what is left in the others, what comes second has to know the first.
+    for depth in range(len(stack) - 2, -1, -1):
+        node = stack[depth]
+        others = (choice for choice in node.left() if choice != node.chosen)
+        following = next(others, None)
+        if following is not None:
+            asleep = dict(node.asleep())
+            asleep[node.chosen] = node.footprint
+            way = (*(each.chosen for each in stack[:depth]), following)
+            yield node.serial, Lead(way, asleep)
+
+
+def present(stack: Sequence[Node]) -> tuple[int, Lead]:
+    """Return how the part that the present execution is the first of begins."""
+    way = tuple(each.chosen for each in stack)
+    return stack[-1].serial, Lead(way, dict(stack[-1].asleep()))
+
+
+def follow(points: Mapping[str, SchedulingPoint], lead: Lead, depth: int) -> Node:
+    """Return a state on the way to where a part begins.
+
+    Args:
+        points: Who can go on from there.
+        lead: How the part begins.
+        depth: Index of the state.
+    """
+    asleep = dict(lead.asleep) if depth == len(lead.way) - 1 else {}
+    chosen = lead.way[depth]
+    return Node(choices_of(points), asleep, chosen, "", {chosen.actor: None})

@@ -54,6 +54,21 @@ class Node:
         yield from self.sleep.items()
         yield from self.done.items()
 
+    def left(self) -> Iterator[Choice]:
+        """Yield what is left to try, in its order.
+
+        That is the one in which actors were found to be worth trying, so that what is
+        found later changes nothing of what comes before it.
+        """
+        for actor in self.backtrack:
+            for choice in self.choices:
+                if (
+                    choice.actor == actor
+                    and choice not in self.done
+                    and choice not in self.sleep
+                ):
+                    yield choice
+
     def is_awake(self, actor: str) -> bool:
         """Say whether a way of an actor has neither been tried nor sleeps."""
         return any(
@@ -90,11 +105,7 @@ def enter(
 
     That is what is awake and goes well, the current actor's before others.
     """
-    choices = tuple(
-        Choice(actor, fault)
-        for actor, point in points.items()
-        for fault in (None, *point.faults)
-    )
+    choices = choices_of(points)
     awake = [choice for choice in choices if choice not in sleep]
     if not awake:
         return None
@@ -103,6 +114,15 @@ def enter(
     chosen = carry_on if carry_on in plain else (plain or awake)[0]
     assert chosen is not None  # noqa: S101  awake is not empty
     return Node(choices, sleep, chosen, "", {chosen.actor: None})
+
+
+def choices_of(points: Mapping[str, SchedulingPoint]) -> tuple[Choice, ...]:
+    """Return all ways to go on from a state."""
+    return tuple(
+        Choice(actor, fault)
+        for actor, point in points.items()
+        for fault in (None, *point.faults)
+    )
 
 
 def inherited(parent: Node) -> dict[Choice, Footprint]:

@@ -71,6 +71,8 @@ class Counting(Team):
         made = super().find(scheduler)
         self.found += made is not None
         if self.found == self.lose_at:
+            # Once: whoever waits for any child may have found them dead the next time.
+            self.lose_at = -1
             for helper in self._helpers:
                 os.kill(helper.pid, signal.SIGKILL)
         return made

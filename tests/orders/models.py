@@ -98,7 +98,7 @@ def make_model(generator: random.Random) -> Model:
     return Model({name: pick((0, 0, 1)) for name in names} | {_COUNTER: 0}, actors)
 
 
-class _Run:
+class Run:
     """One execution, as far as it has gone."""
 
     def __init__(self, model: Model) -> None:
@@ -107,8 +107,8 @@ class _Run:
         self.places = dict.fromkeys(model.actors, 0)
         self.taken: list[Taken] = []
 
-    def copied(self) -> _Run:
-        other = _Run(self.model)
+    def copied(self) -> Run:
+        other = Run(self.model)
         other.state, other.places = dict(self.state), dict(self.places)
         other.taken = list(self.taken)
         return other
@@ -177,7 +177,7 @@ def every_order(model: Model, *, most: int) -> dict[Order, object]:
         TooManyError: There are more orders than `most`.
     """
     found: dict[Order, object] = {}
-    pending = [_Run(model)]
+    pending = [Run(model)]
     orders = 0
     while pending:
         run = pending.pop()
@@ -207,20 +207,26 @@ def searched(
     """
     found = []
     while scheduler.start_execution() is not None:
-        run = _Run(model)
-        current = None
-        while enabled := run.enabled:
-            points = [SchedulingPoint(name, Kind.STAT, "stat") for name in enabled]
-            decision = scheduler.choose(points, current if carry_on else None)
-            if decision is None:
-                break
-            current = decision.actor
-            footprint = run.take(current)
-            scheduler.record(_step(len(run.taken) - 1, current, footprint))
-        else:
+        run = run_once(model, scheduler, carry_on=carry_on)
+        if not run.enabled:
             found.append((run.order(), run.outcome()))
-        scheduler.finish_execution(())
     return found
+
+
+def run_once(model: Model, scheduler: DPORScheduler, *, carry_on: bool) -> Run:
+    """Make the execution that a search has started; it may be given up."""
+    run = Run(model)
+    current = None
+    while enabled := run.enabled:
+        points = [SchedulingPoint(name, Kind.STAT, "stat") for name in enabled]
+        decision = scheduler.choose(points, current if carry_on else None)
+        if decision is None:
+            break
+        current = decision.actor
+        footprint = run.take(current)
+        scheduler.record(_step(len(run.taken) - 1, current, footprint))
+    scheduler.finish_execution(())
+    return run
 
 
 def _step(index: int, actor: str, footprint: Footprint) -> Step:
