@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from racecheck.model import Progress
 
 _PR_SET_PDEATHSIG: Final = 1
+_ASKED: Final[list[int]] = []
+"""Signals by which this process was asked to end."""
 
 
 def main(connection: socket.socket) -> None:
@@ -133,16 +135,28 @@ def _serve_one(connection: socket.socket) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    del number, frame
+    del frame
+    _ASKED.append(number)
     # The caller may ask again while all is being put away, which takes a moment.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(1)
+
+
+def _end_if_asked() -> None:
+    """End, if the exception was lost that should have done so.
+
+    None gets out of `__del__` or of the callback of a weak reference, and whoever
+    imports something is often in one.
+    """
+    if _ASKED:
+        raise SystemExit(1)
 
 
 def _serve(task: Task, answer: object) -> None:
     assert callable(answer)  # noqa: S101  for the type checker
     companions.adopt()
     scenario = _scenario(task)
+    _end_if_asked()
     companions.refuse(f"{task.name}: its file")
     workdir = Path(task.workdir) if task.workdir else None
     budget = Budget(seconds=task.max_seconds, executions=task.max_executions)
@@ -206,6 +220,8 @@ def _runner(task: Task, scenario: Scenario, workdir: Path | None) -> Iterator[Ru
             yield SimulatedRunner(stage, scenario)
         return
     with Machine(workdir=workdir, max_cpu_s=scenario.max_cpu_s) as machine:
+        # From here on it is the machine that is asked.
+        _end_if_asked()
         yield Runner(machine, scenario)
 
 

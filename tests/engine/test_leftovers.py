@@ -223,6 +223,38 @@ def test_a_worker_that_is_asked_to_end_twice_still_removes_its_folder(
         assert boxes(folder) == []
 
 
+ASKED_IN_DEL = """
+import os, signal
+from racecheck.scenario import Scenario
+
+class Gone:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+if getattr(signal.getsignal(signal.SIGTERM), "__name__", "") == "_stop":
+    Gone()
+
+quick = Scenario("quick")
+quick.actor(lambda box: (box / "file").exists(), name="one")
+"""
+
+
+def test_a_worker_ends_that_was_asked_where_no_exception_gets_out(
+    folder: Path,
+) -> None:
+    (folder / "scenario.py").write_text(ASKED_IN_DEL)
+    done = subprocess.run(
+        [sys.executable, "-m", "racecheck", "run", "--workdir", "work", "scenario.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "the worker died (exit status 1)" in done.stdout
+    assert boxes(folder) == []
+
+
 def test_a_worker_that_is_killed_is_told_of_and_nothing_is_left(folder: Path) -> None:
     made = Scenario("leftovers/worker")
 

@@ -83,7 +83,8 @@ def test_an_actor_without_memory_gets_the_error() -> None:
 def test_an_actor_that_dies_of_its_stack_is_told_of() -> None:
     def one(box: Path) -> None:
         (box / "file").touch()
-        resource.setrlimit(resource.RLIMIT_STACK, (MEGABYTE, MEGABYTE))
+        # So little that it comes before any limit of Python's own.
+        resource.setrlimit(resource.RLIMIT_STACK, (MEGABYTE // 4, MEGABYTE // 4))
         sys.setrecursionlimit(1 << 30)
 
         def deeper(number: int) -> int:
