@@ -275,8 +275,14 @@ static void threads(void) {
     say("kill itself, thread blocks: in %s\n", which(in_thread));
     sem_post(&finish);
     pthread_join(thread, NULL);
-    say("no such thread: %s\n",
-        syscall(SYS_tgkill, getpid(), thread_id, 0) ? strerror(errno) : "there");
+    /* Who joins a thread is woken a moment before the kernel has put it away. */
+    int gone = 0;
+    for (int tries = 0; tries < 1000 && !gone; tries++) {
+        gone = syscall(SYS_tgkill, getpid(), thread_id, 0);
+        if (!gone)
+            nap();
+    }
+    say("no such thread: %s\n", gone ? strerror(errno) : "there");
 }
 
 static void groups(void) {
