@@ -85,7 +85,7 @@ def test_each_step_of_a_function_has_its_line_with_library_frames_marked() -> No
     assert own(seen.trace, opened) == ("publish", 'temp.write_text("42\\n")')
     assert own(seen.trace, renamed) == ("publish", 'temp.rename(box / "answer")')
     inner = stack(seen.trace, opened)[0]
-    assert (inner.file.endswith("pathlib.py"), inner.library) == (True, True)
+    assert ("pathlib" in inner.file, inner.library) == (True, True)
     # Not even of the library's files is it said where they are on this machine.
     assert not any(frame.file.startswith("/") for frame in detail(seen.trace).frames)
 
@@ -211,7 +211,9 @@ def test_command_lines_do_not_tell_where_files_are() -> None:
     made.writer(name="python")(command([sys.executable, "-c", code, script]))
     seen = run(made, record=True)
 
-    (opened,) = seen.of("python", Kind.OPEN)
+    # From Python 3.13 on the interpreter looks for a file of the name <string>, too.
+    *_, opened = seen.of("python", Kind.OPEN)
+    assert opened.args["path"] == "made"
     number = detail(seen.trace).moments[opened.index].program
     words = shlex.split(detail(seen.trace).programs[number])
     assert words == ["python", "-c", code, HERE]
