@@ -8,7 +8,6 @@ at most one task runs; all others stand at the entry of a call.
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from racecheck.engine.allowed import AllowedFaults
 from racecheck.engine.clock import Clock
 from racecheck.engine.control import Control
+from racecheck.engine.enabled import Enabled
 from racecheck.engine.endings import Endings
 from racecheck.engine.holding import Holding
 from racecheck.engine.locks import Locks
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from racecheck.engine.repeated import Repeated
     from racecheck.engine.task import Task
     from racecheck.engine.view import BoxView
-    from racecheck.engine.waits import Wait
     from racecheck.model import (
         ActorEnd,
         Decision,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
         Operation,
         Program,
         Scheduler,
-        SchedulingPoint,
         Step,
         View,
     )
@@ -71,7 +69,6 @@ class Execution:
         notes: What was not controlled, or not ordered.
         stuck: Why the execution was broken off, or empty.
         given_up: Whether the scheduler gave it up.
-        waiting: Who was left waiting, and for what, when nobody could go on.
     """
 
     def __init__(
@@ -107,7 +104,6 @@ class Execution:
         self.notes = Notes()
         self.stuck = ""
         self.given_up = False
-        self.waiting: tuple[str, ...] = ()
         self._machine = machine
         self._programs = tuple(programs)
         self._seed = seed
@@ -115,8 +111,6 @@ class Execution:
         self._footprints = footprints
         self._reuse = reuse
         self._following = Following(repeated, compare=compare)
-        self._bounds = tuple(fault_bounds)
-        self._allowed = AllowedFaults(self._bounds)
         self._actors: list[Actor] = []
         self._names = Names()
         self._clock = Clock()
@@ -147,8 +141,13 @@ class Execution:
             with_entries=record,
         )
         self._unstarted = list(self._programs)
-        # Who can go on, by lane, as of the last look.
-        self._able: dict[str, Task] = {}
+        self._enabled = Enabled(
+            machine,
+            self._actors,
+            control=self._control,
+            locks=self._locks,
+            allowed=AllowedFaults(fault_bounds) if fault_bounds else None,
+        )
         self._touched: set[str] = set()
         self._told = 0
 
@@ -178,6 +177,11 @@ class Execution:
         return self._names
 
     @property
+    def waiting(self) -> tuple[str, ...]:
+        """Who was left waiting, and for what, when nobody could go on."""
+        return self._enabled.waiting
+
+    @property
     def spun(self) -> bool:
         """Whether an actor was held up because it looked in vain, again and again."""
         return self._holding.happened
@@ -187,6 +191,7 @@ class Execution:
         """Why the execution is being broken off, or empty."""
         return (
             self.stuck
+            or self._enabled.stuck
             or self._taker.stuck
             or self._holding.stuck
             or self._machine.watchdog.reason
@@ -237,7 +242,7 @@ class Execution:
             if self._recorder is not None:
                 self._recorder.begin()
             current: str | None = None
-            while points := self._points():
+            while points := self._enabled.points():
                 if len(self.steps) >= self._bound:
                     self.stuck = f"{current} went on after {self._max_steps} steps"
                     break
@@ -245,7 +250,7 @@ class Execution:
                 if decision is None:
                     self.given_up = True
                     break
-                task = self._able.get(decision.actor)
+                task = self._enabled.task(decision.actor)
                 if task is None:
                     raise EngineError(
                         f"the scheduler chose {decision.actor!r}, which is not enabled"
@@ -256,7 +261,7 @@ class Execution:
                 self._step(task, decision, view, observer)
                 if self._recorder is not None:
                     self._recorder.after(
-                        self.steps[-1], self._locks.held(), self._waits()
+                        self.steps[-1], self._locks.held(), self._enabled.waits()
                     )
                 scheduler.record(self.steps[-1])
                 self.stuck = self.broken_off
@@ -284,75 +289,7 @@ class Execution:
         for actor in self._actors:
             actor.tasks.clear()
 
-    # --- who can go on ----------------------------------------------------------------
-
-    def _points(self) -> list[SchedulingPoint]:
-        """Return who can go on; time passes if that needs time."""
-        points = self._choices()
-        if points or not self._left():
-            return points
-        self._control.look_harder()
-        points = self._choices()
-        until = time.monotonic() + self._machine.max_sleep_s
-        while not points:
-            moment = self._control.signals.next_deadline()
-            if moment is not None:
-                self._control.signals.move_clock(moment)
-            elif (
-                self._control.sleepers()
-                and time.monotonic() < until
-                and not self._machine.ending
-            ):
-                # Something outside may wake them, such as a timer of the kernel's own.
-                self._control.settle()
-            else:
-                self._give_up()
-                return []
-            points = self._choices()
-        return points
-
-    def _choices(self) -> list[SchedulingPoint]:
-        able = self._able
-        able.clear()
-        points = []
-        for actor in self._actors:
-            for task in actor.tasks:
-                if task.ended:
-                    continue
-                point = task.point or task.choice()
-                if point is None:
-                    continue
-                able[task.lane] = task
-                if self._bounds:
-                    faults = self._allowed.at(
-                        actor.name, point, has_written=actor.has_written
-                    )
-                    point = msgspec.structs.replace(point, faults=faults)
-                points.append(point)
-        return points
-
-    def _left(self) -> list[Task]:
-        return [
-            task for actor in self._actors for task in actor.tasks if not task.ended
-        ]
-
-    def _give_up(self) -> None:
-        waits = self._waits()
-        if self._control.sleepers():
-            self.stuck = ", ".join(f"{lane} sleeps in the kernel" for lane in waits)
-        else:
-            self.waiting = tuple(f"{lane} in {call}" for lane, call in waits.items())
-
-    def _waits(self) -> dict[str, str]:
-        """Return what each task that waits is waiting for."""
-        return {
-            task.lane: self._describe(task, task.wait)
-            for task in self._left()
-            if task.wait is not None
-        }
-
-    def _describe(self, task: Task, wait: Wait) -> str:
-        return self._locks.describe(task) if isinstance(wait, LockWait) else wait.call
+    # --- steps ------------------------------------------------------------------------
 
     def _start_ready(self) -> None:
         for program in list(self._unstarted):
@@ -378,8 +315,6 @@ class Execution:
             and name in (operation.actor, re.sub(r"-\d+$", "", operation.actor))
             for operation in self.operations
         )
-
-    # --- steps ------------------------------------------------------------------------
 
     def _step(
         self, task: Task, decision: Decision, view: BoxView, observer: Observer
@@ -441,7 +376,7 @@ class Execution:
         actor.steps += 1
         actor.has_written = changes
         if decision.fault is not None:
-            self._allowed.use(decision.fault, decision.actor)
+            self._enabled.use(decision.fault, decision.actor)
         if changes:
             # For a crash there is none, and nobody can tell what it has let go.
             self._control.changes.add(self._taker.pending)
@@ -473,7 +408,7 @@ class Execution:
 
     def _release_locks(self) -> None:
         """Let those try again who wait for a lock that can be had."""
-        for task in self._left():
+        for task in self._enabled.left():
             wait = task.wait
             if not isinstance(wait, LockWait):
                 continue
