@@ -206,14 +206,15 @@ class Sandbox:
     def _remove_folder(self) -> None:
         for _ in range(_MOST_TRIES):
             try:
-                return remove_folder(self.folder)
+                remove_folder(self.folder)
             except OSError as error:
                 if error.errno not in _CHANGING or not self.folder.exists():
                     raise
                 # A process that was killed can still be in a call that makes a file, or
                 # removes one.
                 time.sleep(_NEXT_TRY_S)
-        return None
+            else:
+                return
 
 
 def default_workdir() -> Path:

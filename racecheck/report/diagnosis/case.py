@@ -122,6 +122,18 @@ class Case:
         return tuple(step for step in own if step.may_change)
 
     @cached_property
+    def own(self) -> tuple[Step, ...]:
+        """Steps of the operation whose return broke it; none if it was another step."""
+        end = self.trace.steps[self.at]
+        if end.kind is not Kind.RETURN:
+            return ()
+        return tuple(
+            step
+            for step in self.before(end)
+            if (step.actor, step.operation) == (end.actor, end.operation)
+        )
+
+    @cached_property
     def at_end(self) -> bool:
         """Whether it was only found broken once all had ended."""
         return any(

@@ -128,13 +128,9 @@ def evicted_by_name(case: Case) -> Diagnosis | None:
 
 def _missed_since(case: Case, gone: Step, name: Name) -> bool:
     """Say whether the operation that broke it found a name gone after its removal."""
-    end = case.trace.steps[case.at]
-    return end.kind is Kind.RETURN and any(
-        (step.actor, step.operation) == (end.actor, end.operation)
-        and step.index < end.index
-        and sees(step, name)
-        and _missing(step)
-        for step in case.after(gone)
+    return any(
+        step.index > gone.index and sees(step, name) and _missing(step)
+        for step in case.own
     )
 
 

@@ -58,14 +58,9 @@ def torn_read(case: Case) -> Diagnosis | None:
 
 def piece_read(case: Case) -> Diagnosis | None:
     """The operation that broke it read a file that another was filling in place."""
-    end = case.trace.steps[case.at]
-    if end.kind is not Kind.RETURN:
+    if not case.own:
         return None
-    own = [
-        step
-        for step in case.before(end)
-        if (step.actor, step.operation) == (end.actor, end.operation)
-    ]
+    end = case.trace.steps[case.at]
     moved = moved_names(case)
     for opened in reversed(case.before(end)):
         if opened.actor == end.actor or opened.failed or not opens_to_write(opened):
@@ -77,7 +72,7 @@ def piece_read(case: Case) -> Diagnosis | None:
         # One write that nothing went before puts all there at once.
         if first is None or (first.index == last.index and not is_cut_off(last)):
             continue
-        if any(_meets(case, step, opened, first, last) for step in own):
+        if any(_meets(case, step, opened, first, last) for step in case.own):
             return written_in_place(case, opened, last)
     return None
 
