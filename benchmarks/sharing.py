@@ -1,15 +1,20 @@
 """Measure how much sooner an exploration ends that several processes share.
 
 Run from the checkout: `python -m benchmarks.sharing --jobs 2`. Each round explores the
-same scenario alone and shared, one after the other, and gives one ratio. Beside it
-stands how much time of processors all took together, as a multiple of what one took
-alone: on a busy machine only that means anything, since what is shared gets a larger
-part of such a machine. It ends with status 1 if a result depends on who has made it.
+same scenario alone and shared, one after the other, and gives one ratio. After these it
+is explored as many times at once as there are jobs, alone on a processor each: a
+machine whose processors are slower together than by themselves, as those that are
+halves of one core, or that others use, makes sharing look worse than it is, and this
+tells by how much. Last stands how much time of processors all who shared took
+together, as a multiple of what one took alone.
+
+It ends with status 1 if a result depends on who has made it.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import resource
 import statistics
@@ -47,14 +52,14 @@ def main() -> int:
     parser.add_argument("--cases", nargs="*", default=[case for case, _, _ in CASES])
     options = parser.parse_args()
     print(
-        f"{'':10}{'alone':>9}{'shared':>9}   times sooner: median, least, greatest;"
-        " processor time"
+        f"{'':10}{'alone':>9}{'shared':>9}{'at once':>9}   times sooner than alone:"
+        " median, least, greatest; than at once; processor time"
     )
     wrong = 0
     for case, name, scheduler in CASES:
         if case not in options.cases:
             continue
-        alone, shared, ratios, work = [], [], [], []
+        alone, shared, at_once, work = [], [], [], []
         for _ in range(options.rounds):
             before = spent()
             first = explored(name, scheduler, 1, options.executions)
@@ -63,17 +68,42 @@ def main() -> int:
             work.append((spent() - between) / (between - before))
             alone.append(first.seconds)
             shared.append(second.seconds)
-            ratios.append(first.seconds / second.seconds)
+            at_once.append(beside(name, scheduler, options.jobs, options.executions))
             wrong += without_time(first) != without_time(second)
-        times = [f"{statistics.median(each):>7.2f} s" for each in (alone, shared)]
-        sooner = [statistics.median(ratios), min(ratios), max(ratios)]
-        shown = ", ".join(f"{each:.2f}" for each in sooner)
+        times = [
+            f"{statistics.median(each):>7.2f} s" for each in (alone, shared, at_once)
+        ]
+        shown = [compared(each, shared) for each in (alone, at_once)]
         more = f"{statistics.median(work):.2f} times that of one"
-        print(f"{case:10}{times[0]}{times[1]}   {shown}; {more}", flush=True)
+        print(f"{case:10}{''.join(times)}   {'; '.join(shown)}; {more}", flush=True)
     load_now = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"load {load_now}, {len(os.sched_getaffinity(0))} processors")
     print(f"results that depend on the number of jobs: {wrong}")
     return 1 if wrong else 0
+
+
+def compared(times: list[float], shared: list[float]) -> str:
+    """Return how much sooner what is shared ends, round by round."""
+    ratios = [one / other for one, other in zip(times, shared, strict=True)]
+    found = statistics.median(ratios), min(ratios), max(ratios)
+    return ", ".join(f"{each:.2f}" for each in found)
+
+
+def beside(name: str, scheduler: str, count: int, executions: int) -> float:
+    """Return the seconds of an exploration with others on the other processors."""
+    cpus = sorted(os.sched_getaffinity(0))
+    tasks = [
+        (cpus[number % len(cpus)], name, scheduler, executions)
+        for number in range(count)
+    ]
+    with multiprocessing.Pool(count) as pool:
+        return statistics.mean(pool.starmap(explored_on, tasks, chunksize=1))
+
+
+def explored_on(cpu: int, name: str, scheduler: str, executions: int) -> float:
+    """Return the seconds of an exploration on a processor."""
+    os.sched_setaffinity(0, {cpu})
+    return explored(name, scheduler, 1, executions).seconds
 
 
 def spent() -> float:

@@ -15,6 +15,7 @@ from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.traces import actors_depend
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
+from racecheck.scheduling.ahead import Lesson, learn, lesson_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,6 +110,8 @@ class Made(msgspec.Struct, frozen=True):
         outline: What is counted; None if it was given up.
         plain: Whether nothing was found, so that it can be taken as it is.
         more: Whether there are more of the series to come.
+        lesson: What the scheduler learns of it, if that is all that it needs: then
+            there is nothing of the above that it is asked and told.
     """
 
     number: int
@@ -121,6 +124,7 @@ class Made(msgspec.Struct, frozen=True):
     outline: Outline | None = None
     plain: bool = False
     more: bool = False
+    lesson: Lesson | None = None
 
 
 class _Noting:
@@ -184,13 +188,14 @@ def make(runner: Runner, order: Order) -> Iterator[Made]:
 
 
 def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
-    noting = _Noting(scheduler)
+    # What can be learned in a lesson need not be noted.
+    notes = None if lesson_of(scheduler) is not None else _Noting(scheduler)
     watch = runner.watch
     before = watch.is_exact, watch.is_too_coarse, runner.spun
     watch.is_exact, watch.is_too_coarse, runner.spun = order.exact, False, False
     try:
         trace = runner.run(
-            noting,
+            scheduler if notes is None else notes,
             order.seed,
             footprints=order.footprints,
             reuse=order.reuse,
@@ -207,15 +212,19 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
     plain = trace is None or (
         trace.verdict is Verdict.PASSED and not trace.violations and not too_coarse
     )
+    outline = None if trace is None else Outline.of(trace, spun=spun, look=False)
+    if notes is None:
+        lesson = lesson_of(scheduler)
+        return Made(order.number, outline=outline, plain=plain, lesson=lesson)
     return Made(
         number=order.number,
-        points=tuple(noting.points),
-        enabled=tuple(noting.enabled),
-        decisions=tuple(noting.decisions),
-        steps=tuple(noting.steps),
-        footprints=tuple(noting.footprints),
-        touched=tuple(noting.touched),
-        outline=None if trace is None else Outline.of(trace, spun=spun, look=False),
+        points=tuple(notes.points),
+        enabled=tuple(notes.enabled),
+        decisions=tuple(notes.decisions),
+        steps=tuple(notes.steps),
+        footprints=tuple(notes.footprints),
+        touched=tuple(notes.touched),
+        outline=outline,
         plain=plain,
     )
 
@@ -226,6 +235,9 @@ def take_in(made: Made, scheduler: Scheduler) -> Resumed | None:
     Returns:
         None if it would have, else what goes on from where it would do otherwise.
     """
+    if made.lesson is not None:
+        learn(scheduler, made.lesson)
+        return None
     current: str | None = None
     for index, places in enumerate(made.enabled):
         enabled = [made.points[place] for place in places]

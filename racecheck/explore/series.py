@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 2
 """Orders that a helper has at the same time, so that it need not wait for the next."""
+SAMPLES_AT_ONCE: Final = 6
+"""The same for samples, once it has room for any: to look for them takes a moment."""
 
 
 @dataclass(slots=True)

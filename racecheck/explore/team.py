@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.explore.helper import fork
 from racecheck.explore.made import Order, Stop, make
-from racecheck.explore.series import AT_ONCE, Series, but_for_the_next, kind_of
+from racecheck.explore.series import (
+    AT_ONCE,
+    SAMPLES_AT_ONCE,
+    Series,
+    but_for_the_next,
+    kind_of,
+)
 from racecheck.scheduling.ahead import ahead_of, key_of
 
 if TYPE_CHECKING:
@@ -267,11 +273,19 @@ class Team:
 
     def _give(self, scheduler: Scheduler) -> None:
         """Give each helper as much as it may have, in turn."""
-        idle = [each for each in self._helpers if len(each.given) < AT_ONCE]
-        if not idle or not self._room:
+        if not self._room or all(len(h.given) >= AT_ONCE for h in self._helpers):
             return
+        left = 0
         for ahead in but_for_the_next(self._untouched(scheduler)):
-            helper = min(idle, key=lambda each: len(each.given))
+            helper = min(self._helpers, key=lambda each: len(each.given))
+            most = AT_ONCE if ahead.is_series else SAMPLES_AT_ONCE
+            if len(helper.given) >= most:
+                return
+            if not ahead.is_series and left <= len(helper.given):
+                # What is given is to be there when its turn comes. So as much that
+                # comes before is made here as the helper makes by then.
+                left += 1
+                continue
             order = self._order(ahead)
             helper.given[order.number] = ahead.key
             if ahead.is_series:
@@ -281,9 +295,8 @@ class Team:
             helper.tell(order)
             if helper.is_gone:
                 self._lose(helper)
-            idle = [each for each in self._helpers if len(each.given) < AT_ONCE]
-            if not idle:
-                return
+                if not self._helpers:
+                    return
 
     def _receive(self, *, wait: bool) -> None:
         """Take in what helpers have made, at least one of it if asked to wait."""

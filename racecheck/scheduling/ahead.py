@@ -8,14 +8,18 @@ the same when its turn has come: nothing depends on who has made what.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
-from racecheck.model import Scheduler
+import msgspec
+
+from racecheck.model import Footprint, Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-_MOST: int = 32
+_MOST: Final = 32
+_MOST_UNSURE: Final = 2
+"""Executions in a row that depend on more, after which all do: that of two in turn."""
 
 
 class Ahead(NamedTuple):
@@ -41,8 +45,28 @@ class Ahead(NamedTuple):
         return self.depth >= 0
 
 
+class Lesson(msgspec.Struct, frozen=True):
+    """What a scheduler that takes samples learns of one of them.
+
+    Attributes:
+        steps: How many it has.
+        touched: What the steps touched: lane, number of the step among those of the
+            lane, call, footprint.
+        met: Which entries of a plan of faults took effect.
+    """
+
+    steps: int = 0
+    touched: tuple[tuple[str, int, str, Footprint], ...] = ()
+    met: tuple[int, ...] = ()
+
+
 class LooksAhead(Protocol):
-    """A scheduler that knows what it is likely to ask for next."""
+    """A scheduler that knows what it is likely to ask for next.
+
+    One that takes samples has a `lesson` of the present execution once that is at its
+    end. Another one that has started the same execution can `learn` that in place of
+    making it: then it goes on as if it had.
+    """
 
     @property
     def key(self) -> Hashable:
@@ -53,12 +77,32 @@ class LooksAhead(Protocol):
         """Yield executions that come after the present one, the next first."""
         ...
 
+    def lesson(self) -> Lesson | None:
+        """Return what there was to learn; None if that takes more than a lesson."""
+        ...
+
+    def learn(self, lesson: Lesson) -> None:
+        """Take in what the present execution has taught who made it, and end it."""
+        ...
+
 
 class TakesSamples(LooksAhead, Scheduler, Protocol):
-    """A scheduler of which each execution can be made without those before it."""
+    """A scheduler of which each execution can be made without those before it.
+
+    Of two that have started executions with the same key, both have started the same.
+    """
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it has learned all that its present execution depends on."""
+        ...
 
     def copied(self) -> Self:
         """Return another one that goes on by itself from the next execution on."""
+        ...
+
+    def alone(self) -> Scheduler:
+        """Return what makes the present execution and no other, to be sent away."""
         ...
 
 
@@ -76,16 +120,35 @@ def ahead_of(scheduler: Scheduler) -> Iterator[Ahead]:
         yield from ahead()
 
 
+def lesson_of(scheduler: Scheduler) -> Lesson | None:
+    """Return what there was to learn of an execution; None if a lesson cannot tell."""
+    lesson = getattr(scheduler, "lesson", None)
+    found: Lesson | None = None if lesson is None else lesson()
+    return found
+
+
+def learn(scheduler: Scheduler, lesson: Lesson) -> None:
+    """Have a scheduler learn what it would have by making its present execution."""
+    cast("LooksAhead", scheduler).learn(lesson)
+
+
 def samples_ahead(scheduler: TakesSamples) -> Iterator[Ahead]:
     """Yield the next executions of a scheduler that takes samples.
 
-    What it has yet to learn from those in between is missing.
+    Those are left out that depend on what it has yet to learn.
     """
     following = scheduler.copied()
+    unsure = 0
     for _ in range(_MOST):
         seed = following.start_execution()
         if seed is None:
             return
         started = following
         following = following.copied()
-        yield Ahead(key_of(started), seed, started)
+        if started.is_certain:
+            yield Ahead(key_of(started), seed, started.alone())
+            unsure = 0
+            continue
+        unsure += 1
+        if unsure == _MOST_UNSURE:
+            return

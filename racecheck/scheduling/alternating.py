@@ -10,8 +10,8 @@ from racecheck.scheduling.ahead import key_of, samples_ahead
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from racecheck.model import Decision, SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead, TakesSamples
+    from racecheck.model import Decision, Scheduler, SchedulingPoint, Step
+    from racecheck.scheduling.ahead import Ahead, Lesson, TakesSamples
 
 
 class AlternatingScheduler:
@@ -34,6 +34,11 @@ class AlternatingScheduler:
         return bool(getattr(self._active, "needs_footprints", False))
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the present execution depends on nothing yet to be learned."""
+        return self._active.is_certain
+
+    @property
     def key(self) -> Hashable:
         """What tells the present execution from all others."""
         return key_of(self._active)
@@ -51,6 +56,10 @@ class AlternatingScheduler:
         ]
         other._active, other._waiting = active, waiting  # noqa: SLF001  its own
         return other
+
+    def alone(self) -> Scheduler:
+        """Return what the scheduler needs whose turn it is."""
+        return self._active.alone()
 
     def start_execution(self) -> int | None:
         """Begin an execution of the next scheduler that has one left."""
@@ -76,3 +85,11 @@ class AlternatingScheduler:
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Tell the scheduler that decided; the others count their own executions."""
         self._active.finish_execution(steps)
+
+    def lesson(self) -> Lesson | None:
+        """Return what there was to learn for who decided."""
+        return self._active.lesson()
+
+    def learn(self, lesson: Lesson) -> None:
+        """Tell who would have decided."""
+        self._active.learn(lesson)

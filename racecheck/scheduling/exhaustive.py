@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from racecheck.model import Decision, SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead
+    from racecheck.scheduling.ahead import Ahead, Lesson
 
 _ALONE = 100
 _IN_TURN = 300
@@ -125,6 +125,15 @@ class ExhaustiveScheduler:
         blocked = self.blocked
         self._active.finish_execution(steps)
         self.exhaustive -= self.blocked - blocked
+
+    def lesson(self) -> Lesson | None:
+        """Return what there was to learn of a sample; None for what the search made."""
+        is_sample = self._active is self._samples
+        return self._samples.lesson() if is_sample else None
+
+    def learn(self, lesson: Lesson) -> None:
+        """Tell the sampler, whose execution it is."""
+        self._samples.learn(lesson)
 
     def _is_sample(self, turn: int) -> bool:
         """Say whether an execution is a sample, by its number."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SEEDS = 1 << 32
-_BLOCK = 16
+_BLOCK = 64
 
 
 class Numbers:
@@ -57,7 +57,32 @@ def block_of(number: int) -> int:
     return number.bit_length() if number < _BLOCK else _BLOCK + number // _BLOCK
 
 
-def execution_random(scheduler: str, seed: int, number: int) -> Random:
+class Drawing:
+    """Random numbers of one execution.
+
+    Of all the methods of `random.Random` only `random` is promised to give the same
+    numbers under every version of Python, so there is no other. To another process
+    it goes as how many were drawn, which is shorter than the generator's state.
+    """
+
+    def __init__(self, text: str, drawn: int = 0) -> None:
+        """Begin, or go on where so many numbers were drawn."""
+        self._text = text
+        self._drawn = drawn
+        self._random = Random(text)
+        for _ in range(drawn):
+            self._random.random()
+
+    def __reduce__(self) -> tuple[type[Drawing], tuple[str, int]]:
+        return Drawing, (self._text, self._drawn)
+
+    def random(self) -> float:
+        """Draw a number from 0 up to but without 1."""
+        self._drawn += 1
+        return self._random.random()
+
+
+def execution_random(scheduler: str, seed: int, number: int) -> Drawing:
     """Return the random numbers of one execution.
 
     Args:
@@ -65,17 +90,16 @@ def execution_random(scheduler: str, seed: int, number: int) -> Random:
         seed: Seed of the exploration.
         number: Number of the execution.
     """
-    return Random(f"{scheduler} {seed} {number}")
+    return Drawing(f"{scheduler} {seed} {number}")
 
 
-def draw_below(random: Random, bound: int) -> int:
+def draw_below(random: Drawing, bound: int) -> int:
     """Draw a number from 0 to `bound - 1`, each as likely as the others."""
-    # Of all the methods of `Random` only `random` is promised to give the same numbers
-    # under every version of Python. For bounds as small as these the rounding favours
-    # no number by more than one part in 2**20.
+    # For bounds as small as these the rounding favours no number by more than one part
+    # in 2**20.
     return int(random.random() * bound)
 
 
-def draw_seed(random: Random) -> int:
+def draw_seed(random: Drawing) -> int:
     """Draw the seed of an execution's random bytes, small to keep tokens short."""
     return draw_below(random, _SEEDS)

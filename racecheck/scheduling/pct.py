@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from racecheck.errors import UsageError
 from racecheck.model import Decision
-from racecheck.scheduling.ahead import samples_ahead
+from racecheck.scheduling.ahead import Lesson, samples_ahead
 from racecheck.scheduling.numbering import (
     block_of,
     draw_below,
@@ -93,11 +93,17 @@ class PCTScheduler:
         self._change_points: dict[int, int] = {}
         self._step = 0
         self._row = 0
+        self._lesson = Lesson()
+
+    @property
+    def is_certain(self) -> bool:
+        """That nothing is missing which the key would not tell."""
+        return True
 
     @property
     def key(self) -> Hashable:
-        """What tells the present execution from all others."""
-        return "pct", self._number
+        """What tells the present execution from all others, and from a wrong guess."""
+        return "pct", self._number, self._longest
 
     def ahead(self) -> Iterator[Ahead]:
         """Yield the executions after the present one."""
@@ -108,6 +114,10 @@ class PCTScheduler:
         other = copy.copy(self)
         other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
         return other
+
+    def alone(self) -> Self:
+        """Return itself: all that it has is what it needs."""
+        return self
 
     def start_execution(self) -> int | None:
         """Begin the next execution with new priorities and change points."""
@@ -150,7 +160,16 @@ class PCTScheduler:
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Remember how long executions get, for those of the next block."""
-        self._seen = max(self._seen, len(steps))
+        self._lesson = Lesson(steps=len(steps))
+        self.learn(self._lesson)
+
+    def lesson(self) -> Lesson:
+        """Return how long the execution was."""
+        return self._lesson
+
+    def learn(self, lesson: Lesson) -> None:
+        """Remember how long the execution was, for those of the next block."""
+        self._seen = max(self._seen, lesson.steps)
 
     def _lower(self, current: str) -> None:
         """Lower the actor that took the last step, if it is time to."""

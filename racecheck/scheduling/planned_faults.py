@@ -8,7 +8,7 @@ import msgspec
 
 from racecheck.errors import UsageError
 from racecheck.model import FaultKind, Kind, from_lane
-from racecheck.scheduling.ahead import ahead_of, key_of
+from racecheck.scheduling.ahead import ahead_of, key_of, learn, lesson_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SchedulingPoint,
         Step,
     )
-    from racecheck.scheduling.ahead import Ahead
+    from racecheck.scheduling.ahead import Ahead, Lesson
 
 _NO_CALLS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
 # A task that has just begun, or whose wait is over, is held up by nothing: it makes no
@@ -63,6 +63,7 @@ class PlannedFaultsScheduler:
         self._plan = tuple(plan)
         self._counts = [0] * len(self._plan)
         self._met = [False] * len(self._plan)
+        self._met_now: set[int] = set()
 
     @property
     def needs_footprints(self) -> bool:
@@ -92,6 +93,7 @@ class PlannedFaultsScheduler:
     def start_execution(self) -> int | None:
         """Begin the wrapped scheduler's next execution and count from 1 again."""
         self._counts = [0] * len(self._plan)
+        self._met_now = set()
         return self._scheduler.start_execution()
 
     def choose(
@@ -113,6 +115,7 @@ class PlannedFaultsScheduler:
                 and can_meet(planned.fault, point)
             ):
                 self._met[entry] = True
+                self._met_now.add(entry)
                 decision = msgspec.structs.replace(decision, fault=planned.fault)
                 if planned.fault.kind is FaultKind.STALL:
                     # The call is still to come, and counts when it is made.
@@ -128,6 +131,19 @@ class PlannedFaultsScheduler:
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Pass on what came of the execution."""
         self._scheduler.finish_execution(steps)
+
+    def lesson(self) -> Lesson | None:
+        """Return what there was to learn for the wrapped scheduler, and of the plan."""
+        found = lesson_of(self._scheduler)
+        if found is None or not self._met_now:
+            return found
+        return msgspec.structs.replace(found, met=tuple(sorted(self._met_now)))
+
+    def learn(self, lesson: Lesson) -> None:
+        """Take note of the faults that took effect, and tell the wrapped scheduler."""
+        for entry in lesson.met:
+            self._met[entry] = True
+        learn(self._scheduler, lesson)
 
 
 def _matches(planned: PlannedFault, point: SchedulingPoint) -> bool:

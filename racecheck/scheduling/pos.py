@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import pickle
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Decision, Kind, lane_of
-from racecheck.scheduling.ahead import samples_ahead
+from racecheck.scheduling.ahead import Lesson, samples_ahead
 from racecheck.scheduling.numbering import (
     block_of,
     draw_seed,
@@ -16,10 +18,14 @@ from racecheck.scheduling.numbering import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from racecheck.model import Footprint, SchedulingPoint, Step
     from racecheck.scheduling.ahead import Ahead
+
+
+_Place = tuple[str, int, str]
+"""A lane, the number of a step among its own, and the call."""
 
 
 class _Shared(NamedTuple):
@@ -88,6 +94,29 @@ _SHARED: Final = (
 )
 
 
+class _Touched:
+    """What steps touched in executions before; it changes no more.
+
+    A scheduler is sent to other processes often, and this seldom changes meanwhile. So
+    it is packed once, and unpacked once there.
+    """
+
+    def __init__(self, found: dict[_Place, Footprint]) -> None:
+        self.found = found
+
+    @cached_property
+    def packed(self) -> bytes:
+        return pickle.dumps(self.found)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], _Touched], tuple[bytes]]:
+        return _unpacked, (self.packed,)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> _Touched:
+    return _Touched(pickle.loads(packed))  # noqa: S301  from our own process
+
+
 class POSScheduler:
     """Take the pending step of highest priority, and draw anew for those it races with.
 
@@ -137,8 +166,19 @@ class POSScheduler:
         self._priorities: dict[str, float] = {}
         self._waiting: dict[str, SchedulingPoint] = {}
         self._taken: dict[str, int] = {}
-        self._touched: dict[tuple[str, int, str], Footprint] = {}
-        self._seen: dict[tuple[str, int, str], Footprint] = {}
+        self._touched = _Touched({})
+        self._seen: dict[_Place, Footprint] = {}
+        self._present: dict[_Place, Footprint] = {}
+        # Whether the present execution is still to be learned from; whether one is that
+        # went before it; and whether one is of a block before.
+        self._is_open = False
+        self._is_behind = False
+        self._is_certain = True
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it was there at the ends of all executions of the blocks before."""
+        return self._is_certain
 
     @property
     def key(self) -> Hashable:
@@ -153,8 +193,16 @@ class POSScheduler:
         """Return another one that goes on by itself from the next execution on."""
         other = copy.copy(self)
         other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
-        other._seen = dict(self._seen)  # noqa: SLF001  its own
+        is_behind = self._is_behind or self._is_open
+        # What is not all is of no use, and takes time to be sent.
+        other._seen = {} if is_behind else dict(self._seen)  # noqa: SLF001  its own
+        other._is_behind = is_behind  # noqa: SLF001  its own
+        other._is_open = False  # noqa: SLF001  its own
         return other
+
+    def alone(self) -> Self:
+        """Return itself: all that it has is what it needs."""
+        return self
 
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
@@ -162,14 +210,17 @@ class POSScheduler:
         if number is None:
             return None
         if block_of(number) != block_of(self._number):
-            self._touched = {**self._touched, **self._seen}
+            self._touched = _Touched({**self._touched.found, **self._seen})
             self._seen = {}
+            self._is_certain = not self._is_behind
+        self._is_open = True
         self._number = number
         self._random = execution_random("pos", self._seed, number)
         seed = draw_seed(self._random)
         self._priorities = {}
         self._waiting = {}
         self._taken = {}
+        self._present = {}
         return seed
 
     def choose(
@@ -192,18 +243,33 @@ class POSScheduler:
         self._taken[lane] = taken + 1
         point = self._waiting.pop(lane, None)
         if point is not None:
-            self._seen[lane, taken, point.call] = step.footprint
+            self._present[lane, taken, point.call] = step.footprint
         self._priorities.pop(lane, None)
         for other in [*self._priorities]:
             if self._races(step, self._waiting[other]):
                 del self._priorities[other]
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
-        """Learn nothing more: what steps touch was noted as they were taken."""
+        """Remember what steps touched, for the executions of the next block."""
+        del steps
+        self.learn(self.lesson())
+
+    def lesson(self) -> Lesson:
+        """Return what the steps of the execution touched."""
+        return Lesson(
+            touched=tuple((*key, found) for key, found in self._present.items())
+        )
+
+    def learn(self, lesson: Lesson) -> None:
+        """Remember what the steps touched."""
+        self._is_open = False
+        for lane, number, call, footprint in lesson.touched:
+            self._seen[lane, number, call] = footprint
 
     def _races(self, step: Step, point: SchedulingPoint) -> bool:
         lane = point.actor
-        known = self._touched.get((lane, self._taken.get(lane, 0), point.call), EMPTY)
+        place = lane, self._taken.get(lane, 0), point.call
+        known = self._touched.found.get(place, EMPTY)
         if EMPTY in (known, step.footprint):
             return _may_race(step, point.kind)
         return conflicts(step.footprint, known)

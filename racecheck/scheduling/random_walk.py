@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Self
 
 from racecheck.model import Decision
-from racecheck.scheduling.ahead import samples_ahead
+from racecheck.scheduling.ahead import Lesson, samples_ahead
 from racecheck.scheduling.numbering import (
     draw_below,
     draw_seed,
@@ -52,6 +52,11 @@ class RandomWalkScheduler:
         self._random = execution_random("random", seed, first)
 
     @property
+    def is_certain(self) -> bool:
+        """That there is nothing to learn."""
+        return True
+
+    @property
     def key(self) -> Hashable:
         """What tells the present execution from all others."""
         return "random", self._number
@@ -65,6 +70,10 @@ class RandomWalkScheduler:
         other = copy.copy(self)
         other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
         return other
+
+    def alone(self) -> Self:
+        """Return itself: all that it has is what it needs."""
+        return self
 
     def start_execution(self) -> int | None:
         """Begin the next execution, or say with None that the limit is reached."""
@@ -89,3 +98,10 @@ class RandomWalkScheduler:
 
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Learn nothing: one execution of a walk says nothing of the next."""
+
+    def lesson(self) -> Lesson:
+        """Return that there is nothing to learn."""
+        return Lesson()
+
+    def learn(self, lesson: Lesson) -> None:
+        """Learn nothing."""

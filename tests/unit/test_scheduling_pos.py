@@ -175,6 +175,7 @@ def test_a_step_is_taken_to_touch_what_it_touched_when_it_was_last_taken() -> No
         pos.record(taken("a", Kind.WRITE, writes="same"))
         kept.append("b" in pos._priorities)
         pos.record(taken("b", Kind.WRITE, writes=touched))
+        pos.finish_execution([])
 
     # Nothing is known at first. Then it is "other", and then "same".
     assert kept == [False, True, False]
