@@ -182,10 +182,10 @@ def test_a_value_that_is_no_plain_data_is_refused(path: Path) -> None:
 
 def test_a_value_that_is_nested_too_deeply_is_refused(path: Path) -> None:
     value: list[object] = []
-    for _ in range(100_000):
+    for _ in range(1_000_000):
         value = [value]
 
-    with pytest.raises(TraceFileError, match=r"cannot write .*recursion"):
+    with pytest.raises(TraceFileError, match=r"cannot write .*(recursion|overflow)"):
         write_trace(with_value(value), path)
 
 
