@@ -7,7 +7,8 @@ it. Where locks belong to a process, each actor is a thread that shares neither 
 directory nor descriptors with others: to the kernel, locks are of these descriptors.
 
 Programs have to make one call an operation (`small.make_single`). A lock that is waited
-for is tried, and who did not get it goes on when it can be had.
+for is tried, and who did not get it tries again at any time after it could be had: by
+then another may have it, and that try fails as well.
 """
 
 from __future__ import annotations
@@ -226,7 +227,7 @@ def _orders(sandbox: Sandbox, actors: list[_Actor], small: Small) -> Iterator[Ou
         while enabled := [
             index
             for index, actor in enumerate(actors)
-            if actor.next is not None and (not actor.waits or actor.can_go_on())
+            if actor.next is not None and not actor.waits
         ]:
             alone = [i for i in enabled if not locks and _closes(actors[i].next)]
             if alone:
@@ -239,6 +240,8 @@ def _orders(sandbox: Sandbox, actors: list[_Actor], small: Small) -> Iterator[Ou
                 depth += 1
             actors[chosen].take()
             order.append(actors[chosen].name)
+            for actor in actors:
+                actor.waits = actor.waits and not actor.can_go_on()
         values = {actor.name: actor.values for actor in actors}
         waiting = [actor.name for actor in actors if actor.next is not None]
         shown = show(small, values, describe(root), waiting, root)
