@@ -32,7 +32,8 @@ STALL = Fault(FaultKind.STALL, length=5)
 
 
 def beside_the_box() -> None:
-    with open("../beside", "w", encoding="ascii"):
+    # As text it would load a codec, if that was not done by anybody before.
+    with open("../beside", "wb"):
         pass
 
 

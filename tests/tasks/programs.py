@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from pathlib import Path
 
+FORK = multiprocessing.get_context("fork")
+"""The default up to Python 3.13. The one from 3.14 on is not under control."""
+
 
 def _append(path: Path, text: str) -> None:
     """Add a line by reading and writing the file, which only a lock keeps whole."""
@@ -83,8 +86,8 @@ def _square(connection: Connection, box: Path) -> None:
 
 def pair(box: Path) -> None:
     """Talk to a process over a pipe."""
-    here, there = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_square, args=[there, box])
+    here, there = FORK.Pipe()
+    process = FORK.Process(target=_square, args=[there, box])
     process.start()
     for number in range(3):
         here.send(number)
@@ -102,14 +105,14 @@ def _touch(path: str) -> str:
 
 def pool(box: Path) -> None:
     """Have a pool of two processes make three files."""
-    with multiprocessing.Pool(2) as workers:
+    with FORK.Pool(2) as workers:
         made = workers.map(_touch, [str(box / f"{number}") for number in range(3)])
     (box / "all").write_text(f"{len(made)}")
 
 
 def executor(box: Path) -> None:
     """The same with `concurrent.futures`."""
-    with ProcessPoolExecutor(2) as workers:
+    with ProcessPoolExecutor(2, mp_context=FORK) as workers:
         made = workers.map(_touch, [str(box / f"{number}") for number in range(3)])
         (box / "all").write_text(f"{len(list(made))}")
 

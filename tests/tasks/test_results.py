@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from racecheck.model import Verdict
+from racecheck.scenario import Scenario
 from racecheck.scheduling import RandomWalkScheduler
-from tests.engine.lab import run_all
+from tests.engine.lab import run, run_all
 from tests.tasks.programs import COMPILED, PROGRAMS, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.context import ForkContext, ForkServerContext, SpawnContext
     from pathlib import Path
 
 pytestmark = pytest.mark.processes
@@ -66,6 +69,39 @@ def test_a_program_leaves_what_it_leaves_without_racecheck(
     for seen in run_all(scenario, [RandomWalkScheduler(seed) for seed in range(SEEDS)]):
         assert seen.trace.verdict is Verdict.PASSED, seen.trace.reason
         assert settled(seen.files) == expected
+
+
+@pytest.mark.parametrize(
+    ("context", "verdict", "reason"),
+    [
+        (multiprocessing.get_context("fork"), Verdict.PASSED, ""),
+        (multiprocessing.get_context("spawn"), Verdict.PASSED, ""),
+        (
+            multiprocessing.get_context("forkserver"),
+            Verdict.UNKNOWN,
+            "bind of a socket to a path",
+        ),
+    ],
+    ids=["fork", "spawn", "forkserver"],
+)
+def test_each_way_to_start_a_child_is_under_control_or_named(
+    context: ForkContext | SpawnContext | ForkServerContext,
+    verdict: Verdict,
+    reason: str,
+) -> None:
+    made = Scenario("starting")
+
+    @made.actor
+    def act(box: Path) -> None:
+        child = context.Process(target=os.mkdir, args=[box / "made"])
+        child.start()
+        child.join()
+
+    seen = run(made)
+
+    assert seen.trace.verdict is verdict, seen.trace.reason
+    assert reason in seen.trace.reason
+    assert verdict is Verdict.UNKNOWN or (seen.operation("act").succeeded)
 
 
 def test_tasks_have_ids_of_their_own_in_the_order_of_their_births(
