@@ -14,6 +14,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from racecheck.engine import Machine
+from tests.engine.calls import usual
 from tests.engine.lab import in_child
 from tests.footprint.brief import brief
 from tests.footprint.stage import Stage
@@ -102,7 +103,8 @@ def run(row: Row) -> Step:
             stage.prepare(fill, {"A": act})
             played = stage.play()
         assert not played.uncontrolled
-        return [step for step in played.steps if step.call == row.call][-1]
+        call = usual(row.call)
+        return [step for step in played.steps if usual(step.call) == call][-1]
 
     return in_child(body)
 

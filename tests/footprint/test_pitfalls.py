@@ -14,6 +14,7 @@ import pytest
 
 from racecheck.engine import Machine
 from racecheck.footprint import conflicts, dependence
+from tests.engine.calls import usual
 from tests.engine.lab import in_child
 from tests.footprint.pairs import DEPENDENT, INDEPENDENT, Pair, quiet
 from tests.footprint.rows import RW, fill, in_turn
@@ -48,7 +49,9 @@ def both_orders(pair: Pair) -> list[Played]:
 def place(played: Played, actor: str, call: str) -> int:
     """Return which step of an actor is its last call of a name."""
     return max(
-        place for place, step in enumerate(played.of(actor)) if step.call == call
+        place
+        for place, step in enumerate(played.of(actor))
+        if usual(step.call) == usual(call)
     )
 
 

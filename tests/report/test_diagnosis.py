@@ -24,6 +24,7 @@ from racecheck.scheduling import (
     mixed_scheduler,
 )
 from racecheck.storage import read_trace
+from tests.engine.calls import usual
 from tests.engine.lab import in_child
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def shown(trace: Trace, index: int) -> str:
     # Folders are left out where they are long, or those of one scenario alone.
     short = path if path.count("/") < 2 and len(path) < 20 else path.rpartition("/")[2]
     short = short.removeprefix("cache/") if short.endswith(("img", "1001")) else short
-    return f"{step.call} {short}".strip()
+    return f"{usual(step.call)} {short}".strip()
 
 
 def blank(trace: Trace) -> Trace:

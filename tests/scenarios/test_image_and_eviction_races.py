@@ -17,6 +17,7 @@ from racecheck.api import Options, explore_all
 from racecheck.footprint import dependence
 from racecheck.model import Coverage, Kind, Verdict
 from racecheck.scenario import load, select
+from tests.engine.calls import usual
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +178,8 @@ def finding(result: ScenarioResult, invariant: str) -> Finding:
 def meetings(trace: Trace) -> Sequence[str]:
     """Return which steps of different actors conflict, and on what, a line each."""
     return [
-        f"{one.actor} {one.call} | {other.actor} {other.call} | {resource}"
+        f"{one.actor} {usual(one.call)} | "
+        f"{other.actor} {usual(other.call)} | {resource}"
         for one, other in itertools.combinations(trace.steps, 2)
         if one.actor != other.actor
         for resource in dependence(one.footprint, other.footprint)
