@@ -1,7 +1,8 @@
 """Executions that were made ahead of their turn, and what takes them in when it comes.
 
 `make` runs one, in whatever process. `take_in` asks the scheduler at each point of it
-what it would have done there. Only if that is what was done, the execution counts.
+what it would have done there. Only if that is what was done, the execution counts. Of a
+sample it has the scheduler learn the lesson, which is all that the scheduler needs.
 """
 
 from __future__ import annotations
