@@ -2,10 +2,10 @@
 
 An exploration is one process's work: each execution may decide about all later ones.
 But most of what comes next is known before its turn comes. So others can make it ahead,
-each with a scheduler of its own. What they made of a search counts only if the scheduler
-decides the same when its turn has come. What they made of samples is what it would have
-made if both had learned the same, which the key tells. So nothing depends on who has made
-what.
+each with a scheduler of its own. What they made of a search counts only if the
+scheduler decides the same when its turn has come. Samples are given away only once all
+is learned that they depend on, or where the key tells if it was. So nothing depends on
+who has made what.
 """
 
 from __future__ import annotations
