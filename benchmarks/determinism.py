@@ -40,6 +40,7 @@ ROOT: Final = Path(__file__).parents[1]
 RACE: Final = "head_image/two_cold_serves/shared"
 FILE: Final = ROOT / "scenarios" / "head_image" / "scenario.py"
 LANES: Final = 2
+PROGRESS: Final = 1000
 PYTHON: Final = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -200,6 +201,7 @@ def run_seeds(options: argparse.Namespace, folder: Path) -> int:
             umask=umask,
             stdout=subprocess.PIPE,
             text=True,
+            process_group=0,
         )
         for what, umask in (("run", 0o077), ("rerun", 0o002))
     ]
@@ -216,8 +218,12 @@ def run_seeds(options: argparse.Namespace, folder: Path) -> int:
             verdicts[verdict] += 1
             if both != [run, run]:
                 wrong.append(f"{name} seed {number}: {run} {' '.join(both)}")
+            if total % PROGRESS == 0:
+                print(f"    {total} seeds, {len(wrong)} differ", flush=True)
     for side in sides:
-        side.terminate()
+        # With the fork that runs a scenario: it would go on to the end of its seeds.
+        with suppress(ProcessLookupError):
+            os.killpg(side.pid, signal.SIGKILL)
     statuses = [side.wait() for side in sides]
     told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     print(
