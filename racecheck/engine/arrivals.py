@@ -18,6 +18,7 @@ import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine import measuring
+from racecheck.engine.births import CLONE_VFORK, CLONE_VM
 from racecheck.engine.commands import reaches_out
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
     from racecheck.kernel.call import Call
     from racecheck.kernel.rows import Row, Silent
 
-_CLONE_VM: Final = 0x100
-_CLONE_VFORK: Final = 0x4000
 _GIVING_WAY: Final = 20
 """Sleeps of no length, in a row, after which some time passes."""
 
@@ -344,9 +343,9 @@ class Arrivals:
             # glibc falls back to clone, which then says what is wanted.
             self._registers.skip(task.tid, -errno.ENOSYS)
         elif name == "clone":
-            self._control.spawning[task.tid] = raw[0]
+            self._control.births.flags[task.tid] = raw[0]
         elif name == "vfork":
-            self._control.spawning[task.tid] = _CLONE_VM | _CLONE_VFORK
+            self._control.births.flags[task.tid] = CLONE_VM | CLONE_VFORK
 
     def _wait(self, task: Task, name: str, raw: tuple[int, ...]) -> bool:
         """Let a task wait, unless it has its answer; say whether it is to stand."""

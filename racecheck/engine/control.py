@@ -8,12 +8,12 @@ nobody else runs meanwhile.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.arrivals import Arrivals
+from racecheck.engine.births import EVENTS, Births
 from racecheck.engine.changes import Changes
 from racecheck.engine.futexes import Futexes
 from racecheck.engine.making import Making
@@ -24,7 +24,6 @@ from racecheck.engine.showing import show_clock
 from racecheck.engine.siginfo import show_sender
 from racecheck.engine.signals import Signals
 from racecheck.engine.states import is_running, title
-from racecheck.engine.task import Actor, Process, Task
 from racecheck.engine.transfers import FileWait
 from racecheck.engine.tries import Ids
 from racecheck.engine.waits import (
@@ -39,14 +38,11 @@ if TYPE_CHECKING:
 
     from racecheck.engine.clock import Clock
     from racecheck.engine.machine import Machine
+    from racecheck.engine.task import Actor, Process, Task
     from racecheck.engine.waits import Wait
     from racecheck.footprint import Names
 
-_SPAWNS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)
 _AT_CALL: Final = (ptrace.AT_ENTRY, ptrace.AT_EXIT)
-_CLONE_FILES: Final = 0x400
-_CLONE_VFORK: Final = 0x4000
-_CLONE_THREAD: Final = 0x10000
 
 
 class Control:
@@ -57,7 +53,7 @@ class Control:
         happened: Counts the times that a task ran; attempts are repeated after that.
         changes: What has happened after which a pending call can mean something else.
         died: Counts the processes that have ended, and lost their locks.
-        spawning: Flags of the clone call that a task is in, by its real id.
+        births: Takes over what tasks start.
         signals: Moves the clock and sends signals.
         resolve: Finds out what a call would mean if it were made at once.
         refuse: Has a call fail that would change something outside the sandbox.
@@ -87,15 +83,14 @@ class Control:
         self.happened = 0
         self.changes = Changes()
         self.died = 0
-        self.spawning: dict[int, int] = {}
         self._machine = machine
         self._registers = machine.registers
         self._clock = clock
         self._note = note
         self._tell_ended = ended
-        self._early: dict[int, int] = {}
         self._have_slept = False
         self._ids = Ids()
+        self.births = Births(self, machine, self._ids)
         self._futexes = Futexes(machine.registers, note)
         self.signals = Signals(self, machine, clock, actors, self._ids)
         sending = Sending(
@@ -129,7 +124,7 @@ class Control:
     def part(self) -> None:
         """Forget what refers to this, once the execution has come to its end."""
         self.tasks.clear()
-        del self._arrivals, self.signals, self.resolve, self.refuse
+        del self._arrivals, self.births, self.signals, self.resolve, self.refuse
 
     # --- giving up control ------------------------------------------------------------
 
@@ -173,7 +168,7 @@ class Control:
             task.wait = None
             task.events.pop(0)
             self.happened += 1
-            self._return_from_spawn(task)
+            self.births.let_return(task)
             self._resume(task)
             self._follow(task)
             return
@@ -216,17 +211,6 @@ class Control:
             except ChildProcessError:
                 return
             self._store(tid, status)
-
-    def end_unborn(self) -> None:
-        """End processes whose parents were killed before they told of them."""
-        for tid in self._early:
-            if self._machine.keeps(tid):
-                continue
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(tid, signal.SIGKILL)
-                while os.WIFSTOPPED(os.waitpid(tid, ptrace.WALL)[1]):
-                    pass
-        self._early.clear()
 
     def wait_for_process(self, task: Task) -> None:
         """Wait until the process of a task that called exit_group is gone."""
@@ -309,7 +293,7 @@ class Control:
         task = self.tasks.get(tid)
         if task is None:
             if os.WIFSTOPPED(status):
-                self._early[tid] = status
+                self.births.hold(tid, status)
         elif not os.WIFSTOPPED(status):
             self._died(task, status)
         else:
@@ -358,8 +342,8 @@ class Control:
             elif event == ptrace.EVENT_EXEC:
                 task.process.executed()
                 number = 0
-            elif event in _SPAWNS:
-                self._spawned(task, event)
+            elif event in EVENTS:
+                self.births.take_over(task, event)
                 if task.wait is not None:
                     return
                 number = 0
@@ -386,55 +370,6 @@ class Control:
             # It may wait for a clock to move. If so, that is to be seen.
             task.process.ask(wanted=True)
         return False
-
-    def _spawned(self, task: Task, event: int) -> None:
-        """Take over a new task, and give its parent the id that programs are shown."""
-        tid = ptrace.event_message(task.tid)
-        if tid not in self._early:
-            os.waitpid(tid, ptrace.WALL)
-        self._early.pop(tid, None)
-        flags = self.spawning.pop(task.tid, 0)
-        actor, process = task.actor, task.process
-        shown = actor.next_id()
-        if flags & _CLONE_THREAD:
-            child = Task(actor, process, len(actor.tasks), tid)
-        else:
-            fork = Process(tid, shown, process)
-            fork.vdso, fork.clock = process.vdso, process.clock
-            fork.asks = process.asks
-            if flags & _CLONE_FILES:
-                fork.descriptors = process.descriptors
-            else:
-                fork.descriptors = process.descriptors.copy()
-            child = Task(actor, fork, len(actor.tasks), tid)
-        child.born = True
-        actor.tasks.append(child)
-        self.tasks[tid] = child
-        self._ids.add(tid, shown)
-        if event == ptrace.EVENT_VFORK or flags & _CLONE_VFORK:
-            ptrace.resume(task.tid)
-            child.process.borrows = True
-            task.wait = VforkWait(task, child.process, self._collect)
-            return
-        self._return_from_spawn(task)
-
-    def _collect(self, task: Task) -> None:
-        """Wait for an event of a task that is certain to come, and keep it."""
-        status = self.wait(task)
-        if os.WIFSTOPPED(status):
-            task.events.append(status)
-
-    def _return_from_spawn(self, task: Task) -> None:
-        """Bring a parent to the exit of the call, and let it see the id shown."""
-        ptrace.resume_to_exit(task.tid)
-        status = self.wait(task)
-        while os.WIFSTOPPED(status) and os.WSTOPSIG(status) != ptrace.SYSCALL_STOP:
-            ptrace.resume_to_exit(task.tid, 0 if status >> 16 else os.WSTOPSIG(status))
-            status = self.wait(task)
-        if os.WIFSTOPPED(status):
-            child = ptrace.result(task.tid)
-            if child > 0:
-                self._registers.finish(task.tid, self._ids.shown(child), {})
 
     # --- ends -------------------------------------------------------------------------
 

@@ -427,7 +427,7 @@ class Execution:
                 actor.kill()
                 self._control.wait_for_end(actor)
             actor.release()
-        self._control.end_unborn()
+        self._control.births.end_unborn()
         sandbox = self._machine.sandbox
         if self.notes.uncontrolled or any(
             step.kind is Kind.SETXATTR for step in self.steps
