@@ -1,6 +1,7 @@
 """Who goes next: schedulers, which see actors and pending calls and nothing else.
 
-To add one, write its file and give it a line in `SCHEDULERS`.
+To add one, write its file and give it a line in `SCHEDULERS`. What draws each execution
+by itself has most of what it needs in `SamplingScheduler`.
 """
 
 from __future__ import annotations

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from racecheck.errors import UsageError
 from racecheck.model import Decision
-from racecheck.scheduling.ahead import Lesson, samples_ahead
-from racecheck.scheduling.numbering import (
-    block_of,
-    draw_below,
-    draw_seed,
-    execution_numbers,
-    execution_random,
-)
+from racecheck.scheduling.ahead import Lesson
+from racecheck.scheduling.numbering import draw_below
+from racecheck.scheduling.sampling import SamplingScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Sequence
 
     from racecheck.model import SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead
 
 
-class PCTScheduler:
+class PCTScheduler(SamplingScheduler):
     """Run the actor of highest priority, lowering priorities at a few random steps.
 
     The depth of a race is the number of order constraints between steps that together
@@ -51,6 +44,8 @@ class PCTScheduler:
     A priority belongs to an actor and not to an operation: an actor that makes many
     calls on the subject keeps it from one to the next, so that `n` counts actors.
     """
+
+    name = "pct"
 
     def __init__(
         self,
@@ -82,13 +77,10 @@ class PCTScheduler:
             raise UsageError(f"the depth of PCT must be 1 or more, found {depth}")
         if patience < 1:
             raise UsageError(f"the patience of PCT must be 1 or more, found {patience}")
-        self._seed = seed
+        super().__init__(seed, executions=executions, first=first, stride=stride)
         self._depth = depth
         self._patience = patience
-        self._numbers = execution_numbers(first, stride, executions)
-        self._number = first
         self._longest = self._seen = steps
-        self._random = execution_random("pct", seed, first)
         self._priorities: dict[str, float] = {}
         self._change_points: dict[int, int] = {}
         self._step = 0
@@ -96,44 +88,9 @@ class PCTScheduler:
         self._lesson = Lesson()
 
     @property
-    def is_certain(self) -> bool:
-        """That nothing is missing which the key would not tell."""
-        return True
-
-    @property
     def key(self) -> Hashable:
         """What tells the present execution from all others, and from a wrong guess."""
-        return "pct", self._number, self._longest
-
-    def ahead(self) -> Iterator[Ahead]:
-        """Yield the executions after the present one."""
-        return samples_ahead(self)
-
-    def copied(self) -> Self:
-        """Return another one that goes on by itself from the next execution on."""
-        other = copy.copy(self)
-        other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
-        return other
-
-    def alone(self) -> Self:
-        """Return itself: all that it has is what it needs."""
-        return self
-
-    def start_execution(self) -> int | None:
-        """Begin the next execution with new priorities and change points."""
-        number = next(self._numbers, None)
-        if number is None:
-            return None
-        if block_of(number) != block_of(self._number):
-            self._longest = self._seen
-        self._number = number
-        self._random = execution_random("pct", self._seed, number)
-        seed = draw_seed(self._random)
-        self._priorities = {}
-        self._change_points = self._draw_change_points()
-        self._step = 0
-        self._row = 0
-        return seed
+        return self.name, self._number, self._longest
 
     def choose(
         self, enabled: Sequence[SchedulingPoint], current: str | None
@@ -154,10 +111,6 @@ class PCTScheduler:
         self._step += 1
         return Decision(actor)
 
-    def record(self, step: Step) -> None:
-        """Learn nothing from single steps."""
-        del step
-
     def finish_execution(self, steps: Sequence[Step]) -> None:
         """Remember how long executions get, for those of the next block."""
         self._lesson = Lesson(steps=len(steps))
@@ -170,6 +123,17 @@ class PCTScheduler:
     def learn(self, lesson: Lesson) -> None:
         """Remember how long the execution was, for those of the next block."""
         self._seen = max(self._seen, lesson.steps)
+
+    def _begin_block(self) -> None:
+        """Count with the longest execution so far."""
+        self._longest = self._seen
+
+    def _begin(self) -> None:
+        """Have new priorities and change points."""
+        self._priorities = {}
+        self._change_points = self._draw_change_points()
+        self._step = 0
+        self._row = 0
 
     def _lower(self, current: str) -> None:
         """Lower the actor that took the last step, if it is time to."""

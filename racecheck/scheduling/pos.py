@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Decision, Kind, lane_of
-from racecheck.scheduling.ahead import Lesson, samples_ahead
-from racecheck.scheduling.numbering import (
-    block_of,
-    draw_seed,
-    execution_numbers,
-    execution_random,
-)
+from racecheck.scheduling.ahead import Lesson
+from racecheck.scheduling.sampling import SamplingScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from racecheck.model import Footprint, SchedulingPoint, Step
-    from racecheck.scheduling.ahead import Ahead
 
 
 _Place = tuple[str, int, str]
@@ -117,7 +110,7 @@ def _unpacked(packed: bytes) -> _Touched:
     return _Touched(pickle.loads(packed))  # noqa: S301  from our own process
 
 
-class POSScheduler:
+class POSScheduler(SamplingScheduler):
     """Take the pending step of highest priority, and draw anew for those it races with.
 
     Each step gets a random priority when an actor comes to it. After a step, those
@@ -141,6 +134,7 @@ class POSScheduler:
         needs_footprints: Steps are to have footprints.
     """
 
+    name = "pos"
     needs_footprints = True
 
     def __init__(
@@ -159,10 +153,7 @@ class POSScheduler:
             first: Number of the first execution made here.
             stride: Distance between the numbers of executions made here.
         """
-        self._seed = seed
-        self._numbers = execution_numbers(first, stride, executions)
-        self._number = first
-        self._random = execution_random("pos", seed, first)
+        super().__init__(seed, executions=executions, first=first, stride=stride)
         self._priorities: dict[str, float] = {}
         self._waiting: dict[str, SchedulingPoint] = {}
         self._taken: dict[str, int] = {}
@@ -180,48 +171,15 @@ class POSScheduler:
         """Whether it was there at the ends of all executions of the blocks before."""
         return self._is_certain
 
-    @property
-    def key(self) -> Hashable:
-        """What tells the present execution from all others."""
-        return "pos", self._number
-
-    def ahead(self) -> Iterator[Ahead]:
-        """Yield the executions after the present one."""
-        return samples_ahead(self)
-
     def copied(self) -> Self:
         """Return another one that goes on by itself from the next execution on."""
-        other = copy.copy(self)
-        other._numbers = copy.copy(self._numbers)  # noqa: SLF001  its own
+        other = super().copied()
         is_behind = self._is_behind or self._is_open
         # What is not all is of no use, and takes time to be sent.
         other._seen = {} if is_behind else dict(self._seen)  # noqa: SLF001  its own
         other._is_behind = is_behind  # noqa: SLF001  its own
         other._is_open = False  # noqa: SLF001  its own
         return other
-
-    def alone(self) -> Self:
-        """Return itself: all that it has is what it needs."""
-        return self
-
-    def start_execution(self) -> int | None:
-        """Begin the next execution, or say with None that the limit is reached."""
-        number = next(self._numbers, None)
-        if number is None:
-            return None
-        if block_of(number) != block_of(self._number):
-            self._touched = _Touched({**self._touched.found, **self._seen})
-            self._seen = {}
-            self._is_certain = not self._is_behind
-        self._is_open = True
-        self._number = number
-        self._random = execution_random("pos", self._seed, number)
-        seed = draw_seed(self._random)
-        self._priorities = {}
-        self._waiting = {}
-        self._taken = {}
-        self._present = {}
-        return seed
 
     def choose(
         self,
@@ -265,6 +223,20 @@ class POSScheduler:
         self._is_open = False
         for lane, number, call, footprint in lesson.touched:
             self._seen[lane, number, call] = footprint
+
+    def _begin_block(self) -> None:
+        """Count with what steps touched so far."""
+        self._touched = _Touched({**self._touched.found, **self._seen})
+        self._seen = {}
+        self._is_certain = not self._is_behind
+
+    def _begin(self) -> None:
+        """Give no step a priority yet."""
+        self._is_open = True
+        self._priorities = {}
+        self._waiting = {}
+        self._taken = {}
+        self._present = {}
 
     def _races(self, step: Step, point: SchedulingPoint) -> bool:
         lane = point.actor
