@@ -370,7 +370,7 @@ class Execution:
         if touched:
             view.changed(touched)
             self._touched.update(touched)
-        view.meant = self._taker.meant
+        view.walks = self._taker.walks
         kind, changes = step.kind, step.may_change
         actor = task.actor
         actor.steps += 1

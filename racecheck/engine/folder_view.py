@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from racecheck.model import Resource
+    from racecheck.model import Place, Resource
 
 
 class System(Protocol):
@@ -58,6 +58,7 @@ class FolderView:
 
     Attributes:
         meant: See `View.meant`.
+        places: See `View.places`.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class FolderView:
             identify: Says which file is at a path, where that can be told.
         """
         self.meant: Sequence[str] = ()
+        self.places: Sequence[Place] = ()
         self._box = box
         self._system = system
         self._identify = identify

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from racecheck.engine.notes import Notes
     from racecheck.engine.pending import Pending
     from racecheck.engine.task import Actor, Task
-    from racecheck.footprint import Names
+    from racecheck.footprint import Names, Walk
 
 _LOCKS: Final = frozenset({Kind.FLOCK, Kind.LOCK})
 _SECOND: Final = 1_000_000_000
@@ -48,7 +48,7 @@ class Taker:
 
     Attributes:
         touched: Names of the inodes that the last step may have changed.
-        meant: Names of those that its paths meant before it was made, in order.
+        walks: How its paths were looked up before it was made, in order.
         pending: The call that the last step was, if it was one.
         stuck: Why the execution cannot go on, or empty.
     """
@@ -80,7 +80,7 @@ class Taker:
             with_entries: Whether footprints are to be shown to people: see `footprint`.
         """
         self.touched: Collection[str] = ()
-        self.meant: Sequence[str] = ()
+        self.walks: Sequence[Walk] = ()
         self.pending: Pending | None = None
         self.stuck = ""
         self._machine = machine
@@ -109,7 +109,7 @@ class Taker:
         """
         self._footprints = footprint
         self.touched = ()
-        self.meant = ()
+        self.walks = ()
         self.pending = None
         self._index = index
         if fault is not None and fault.kind is FaultKind.CRASH:
@@ -191,7 +191,7 @@ class Taker:
             pending = task.pending = self._control.resolve(task, pending.call)
         self.pending = pending
         row = pending.call.row
-        self.meant = [walk.target or "" for walk in pending.walks]
+        self.walks = self._walks(task, pending)
         if row.kind in MUTATING:
             self.touched = pending.touched()
             self._notes.watch_mappings(task.actor, pending)
@@ -244,6 +244,13 @@ class Taker:
             operation=operation,
             footprint=look.footprint(result, fault) if look else EMPTY,
         )
+
+    def _walks(self, task: Task, pending: Pending) -> Sequence[Walk]:
+        """Return how the paths of a call were looked up; of a listing, its folder."""
+        if pending.call.row.kind is not Kind.LISTING:
+            return pending.walks
+        folder = f"/proc/{task.process.proc}/fd/{pending.call.number('fd')}"
+        return (self._machine.resolver.object_at(self._names, folder),)
 
     def _lost_lock(self, task: Task, pending: Pending, result: int) -> int:
         """Have a task whose try at a lock failed wait, or tell it that it must not."""

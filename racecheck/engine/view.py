@@ -8,7 +8,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from racecheck.model import Resource
+from racecheck.footprint import path_in_box
+from racecheck.model import Place, Resource, legible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,18 +29,28 @@ class BoxView:
 
     Attributes:
         seen: The resources that the answers depended on since `forget_seen`.
-        meant: See `View.meant`.
+        walks: How the paths of the last step were looked up before it was made.
     """
 
     def __init__(self, sandbox: Sandbox, names: Names, resolver: Resolver) -> None:
         self.seen: set[Resource] = set()
-        self.meant: Sequence[str] = ()
+        self.walks: Sequence[Walk] = ()
         self._box = str(sandbox.box)
         self._names = names
         self._resolver = resolver
         self._process = os.getpid()
         self._answers: dict[tuple[str, str], tuple[object, frozenset[Resource]]] = {}
         self._looked_at: set[Resource] = set()
+
+    @property
+    def meant(self) -> Sequence[str]:
+        """See `View.meant`."""
+        return [walk.target or "" for walk in self.walks]
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """See `View.places`."""
+        return [self._place(walk) for walk in self.walks]
 
     def forget_seen(self) -> None:
         """See `View.forget_seen`."""
@@ -171,6 +182,12 @@ class BoxView:
             return f"unreadable {mode}"
         digest = hashlib.blake2b(data, digest_size=8).hexdigest()
         return f"file {mode} {len(data)} B {digest}"
+
+    def _place(self, walk: Walk) -> Place:
+        path = legible(path_in_box(walk, self._box))
+        if walk.parent is None or not walk.reached:
+            return Place("", "", path)
+        return Place(walk.parent, legible(walk.name), path)
 
     def _walk(self, path: str, *, follow: bool) -> Walk:
         walk = self._resolver.walk(

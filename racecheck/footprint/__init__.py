@@ -9,6 +9,7 @@ from racecheck.footprint.conflict import conflicts, dependence
 from racecheck.footprint.draft import merge
 from racecheck.footprint.names import Names
 from racecheck.footprint.objects import OpenFile
+from racecheck.footprint.places import path_in_box
 from racecheck.footprint.resolver import Resolver
 from racecheck.footprint.rules import Stamps, ending, footprint
 from racecheck.footprint.walk import Walk
@@ -27,4 +28,5 @@ __all__ = [
     "footprint",
     "look",
     "merge",
+    "path_in_box",
 ]

@@ -94,6 +94,29 @@ def changed_folder(draft: Draft, walk: Walk | None, target: str) -> None:
         draft.write(WAY, BOX, NAMES, name=_place(walk) if walk is not None else "")
 
 
+def path_in_box(walk: Walk, box: str) -> str:
+    """Return where a lookup ended, as a path from the box with no link on its way.
+
+    Nothing if it did not come to its end, or ended outside the box.
+
+    Args:
+        walk: The lookup. Its last folder is still where it was.
+        box: Real path of the box.
+    """
+    if place := _place(walk):
+        return place
+    if walk.parent is None:
+        path = os.path.realpath(walk.location)
+    elif walk.reached:
+        folder, _, name = walk.location.rpartition("/")
+        path = f"{os.path.realpath(folder)}/{name}"
+    else:
+        return ""
+    if path == box:
+        return "."
+    return path.removeprefix(f"{box}/") if path.startswith(f"{box}/") else ""
+
+
 def _start(walk: Walk) -> int:
     """Return which entry of a lookup is the first below the box; -1 if none is."""
     if not walk.straight:

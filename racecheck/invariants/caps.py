@@ -11,7 +11,7 @@ from racecheck.invariants.arguments import (
     check_pattern,
     check_who,
 )
-from racecheck.invariants.removals import Evictions, matches, removed
+from racecheck.invariants.removals import Evictions, matches, moved, removed
 from racecheck.invariants.rules import Rule
 from racecheck.invariants.steps import may_have_changed
 from racecheck.invariants.wording import amount
@@ -32,7 +32,8 @@ def no_needless_eviction(
     """Require that an entry is only evicted while there are more than the cap allows.
 
     Temporary files are no entries, however many there are: whoever counts them and
-    cannot remove them evicts good entries for ever.
+    cannot remove them evicts good entries for ever. To rename an entry away is not to
+    evict it, until it is removed from there.
 
     Args:
         entries: What entries are called; `*` stays within one folder.
@@ -90,25 +91,49 @@ class _NoNeedlessEviction(Evictions):
         self._entries = entries
         self._temps = temps
         self._cap = cap
+        self._before = self._now = 0
+        # How many there were as an evictor renamed one of them away.
+        self._aside: dict[str, int] = {}
+
+    def start(self, view: View) -> None:
+        self._aside.clear()
+        self._before = self._now = self._count(view)
 
     def after_step(self, view: View, history: History, step: Step) -> str | None:
         # Counted each time, so that the order of this and of an eviction matters.
         if may_have_changed(step):
-            self._count(view)
+            self._before, self._now = self._now, self._count(view)
         return super().after_step(view, history, step)
 
     def judge(self, view: View, history: History, step: Step) -> str | None:
         del history
-        path = removed(step)
-        if path is None or step.kind is not Kind.UNLINK or not self._is_entry(path):
-            return None
-        before = self._count(view) + 1
-        if before > self._cap:
-            return None
-        return (
-            f"expected nothing to be evicted from {amount(before, 'file')} under a cap "
-            f"of {self._cap}, but {step.actor} removed {path!r}"
-        )
+        for gone in removed(view, step):
+            path = gone.place.path
+            before = self._aside.pop(gone.file, None)
+            if self._is_fewer() and (
+                step.kind is not Kind.RENAME or self._is_entry(path)
+            ):
+                before = self._before
+            if before is not None and before <= self._cap:
+                return (
+                    f"expected nothing to be evicted from {amount(before, 'file')} "
+                    f"under a cap of {self._cap}, but {step.actor} removed {path!r}"
+                )
+        self._follow(view, step)
+        return None
+
+    def _follow(self, view: View, step: Step) -> None:
+        """Take note of entries that are renamed away, or brought back."""
+        if step.kind is Kind.LINK and self._is_entry(view.places[1].path):
+            self._aside.pop(view.meant[0], None)
+        for gone, now in moved(view, step):
+            if self._is_entry(now.path):
+                self._aside.pop(gone.file, None)
+            elif self._is_fewer():
+                self._aside.setdefault(gone.file, self._before)
+
+    def _is_fewer(self) -> bool:
+        return self._now < self._before
 
     def _count(self, view: View) -> int:
         return sum(map(self._is_entry, view.glob(self._entries)))

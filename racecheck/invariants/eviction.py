@@ -17,8 +17,10 @@ from racecheck.invariants.arguments import (
     check_pattern,
     check_who,
 )
-from racecheck.invariants.removals import Evictions, matches, removed
-from racecheck.model import Kind
+from racecheck.invariants.removals import Evictions, moved, removed, taken
+from racecheck.invariants.steps import is_crash, may_have_changed
+from racecheck.invariants.watch import ALL_ENDS
+from racecheck.model import EMPTY, Footprint, Kind, Resource, Write
 
 if TYPE_CHECKING:
     from racecheck.model import History, Invariant, Step, View
@@ -35,8 +37,8 @@ def no_live_temp_evicted(
 ) -> Invariant:
     """Require that no evictor removes a temporary file whose writer still uses it.
 
-    It is in use until the operation that made it has ended. To rename it away is to
-    remove it.
+    It is in use until the operation that made it has ended. To rename it away, or
+    another file over it, is to remove it.
 
     Args:
         temps: What temporary files are called; `*` stays within one folder.
@@ -63,7 +65,8 @@ def evicted_as_chosen(
 
     It looks at a file when it lists its folder, opens it or asks for its status; the
     last time counts. If there is another file at the name when it is removed, it was
-    never chosen. To rename a file away is not to remove it.
+    never chosen. To rename another file over it is to remove it, and to rename it away
+    is not, until it is removed from there.
 
     Args:
         role: Role or actor that evicts.
@@ -79,7 +82,7 @@ def evicted_as_chosen(
 def never_evicted(
     path: str, *, role: str = "evictor", name: str = "never_evicted"
 ) -> Invariant:
-    """Require that an evictor never removes or renames what is at a path.
+    """Require that an evictor never removes, renames or replaces what is at a path.
 
     Args:
         path: Path in the box: the entry that is in use.
@@ -102,24 +105,45 @@ class _NoLiveTempEvicted(Evictions):
         self._writers = writers
 
     def judge(self, view: View, history: History, step: Step) -> str | None:
-        path = removed(step)
-        if path is None or not matches(path, self._temps):
-            return None
-        maker, _, number = view.meant[0].rpartition("#")
+        for path, file in taken(view, step, self._temps):
+            maker, _, number = file.rpartition("#")
+            if self._is_at_work(history, maker, number):
+                return (
+                    f"expected no temporary file in use to be evicted, but "
+                    f"{step.actor} removed {path!r} of {maker}"
+                )
+        return None
+
+    def depends(self, view: View, history: History, step: Step) -> Footprint:
+        """Keep what is evicted and the end of what made it in their order."""
+        if step.kind in ALL_ENDS or is_crash(step):
+            return Footprint(
+                writes=(Write(self._under_way(step.actor, step.operation)),)
+            )
+        if step.failed or step.actor not in actors_of(history, self._role):
+            return EMPTY
+        return Footprint(
+            tuple(
+                self._under_way(maker, _operation(history, maker, number))
+                for _, file in taken(view, step, self._temps)
+                for maker, made, number in [file.rpartition("#")]
+                if made and maker in actors_of(history, self._writers)
+            )
+        )
+
+    def _under_way(self, actor: str, operation: int) -> Resource:
+        return Resource("invariant", self._name, f"{actor} {operation}")
+
+    def _is_at_work(self, history: History, maker: str, number: str) -> bool:
+        """Say whether the operation with a step of a writer is under way."""
         if maker not in actors_of(history, self._writers):
-            return None
+            return False
         if any(end.actor == maker for end in history.ends):
-            return None
-        steps = [each for each in history.steps if each.actor == maker]
-        operation = steps[int(number)].operation
-        if any(
+            return False
+        operation = _operation(history, maker, number)
+        return not any(
             (ended.actor, ended.index) == (maker, operation)
             for ended in history.operations
-        ):
-            return None
-        return (
-            f"expected no temporary file in use to be evicted, but {step.actor} "
-            f"removed {path!r} of {maker}"
         )
 
 
@@ -130,7 +154,8 @@ class _EvictedAsChosen(Evictions):
 
     def __init__(self, name: str, role: str) -> None:
         super().__init__(name, role)
-        self._chosen: dict[tuple[str, str], str] = {}
+        # What each evictor has found at which name of which folder.
+        self._chosen: dict[tuple[str, str, str], str] = {}
 
     def start(self, view: View) -> None:  # noqa: ARG002  nothing is chosen yet
         self._chosen.clear()
@@ -138,36 +163,68 @@ class _EvictedAsChosen(Evictions):
     def judge(self, view: View, history: History, step: Step) -> str | None:
         del history
         if step.kind is Kind.LISTING:
-            folder = str(step.args["file"])
+            folder, path = view.meant[0], view.places[0].path
             for each in filter(None, str(step.outputs.get("names", "")).split("\n")):
-                path = posixpath.normpath(posixpath.join(folder, each))
-                self._chosen[step.actor, path] = view.identity(path)
-        elif step.kind in _LOOKS and step.args.get("path"):
-            self._chosen[step.actor, str(step.args["path"])] = view.meant[0]
-        elif step.kind is Kind.UNLINK:
-            path = str(step.args["path"])
-            chosen = self._chosen.get((step.actor, path))
-            if chosen is not None and chosen != view.meant[0]:
+                found = view.identity(posixpath.normpath(posixpath.join(path, each)))
+                self._chosen[step.actor, folder, each] = found
+        elif step.kind in _LOOKS:
+            for place, file in zip(view.places, view.meant, strict=True):
+                if place.name:
+                    self._chosen[step.actor, place.folder, place.name] = file
+        for gone in removed(view, step):
+            place = gone.place
+            chosen = self._chosen.get((step.actor, place.folder, place.name))
+            if chosen is not None and chosen != gone.file:
                 return (
                     f"expected the file that was looked at to be evicted, but "
-                    f"{step.actor} removed {_told(view.meant[0])} at {path!r}, where "
+                    f"{step.actor} removed {_told(gone.file)} at {place.path!r}, where "
                     f"it had found {_told(chosen)}"
                 )
+        self._follow(view, step)
         return None
+
+    def _follow(self, view: View, step: Step) -> None:
+        """Keep what was chosen with what the evictor renames."""
+        carried = {}
+        for gone, now in moved(view, step):
+            place = gone.place
+            chosen = self._chosen.pop((step.actor, place.folder, place.name), None)
+            carried[step.actor, now.folder, now.name] = chosen
+        for key, chosen in carried.items():
+            self._chosen.pop(key, None)
+            if chosen is not None:
+                self._chosen[key] = chosen
 
 
 class _NeverEvicted(Evictions):
     def __init__(self, name: str, role: str, path: str) -> None:
         super().__init__(name, role)
         self._path = path
+        self._there = ""
 
-    def judge(self, view: View, history: History, step: Step) -> str | None:
-        del view, history
-        if removed(step) != self._path:
+    def start(self, view: View) -> None:
+        self._there = view.identity(self._path)
+
+    def after_step(self, view: View, history: History, step: Step) -> str | None:
+        if not may_have_changed(step):
+            return None
+        before, self._there = self._there, view.identity(self._path)
+        # All stand still, so that whatever became of it is of this step.
+        if (
+            not before
+            or before == self._there
+            or step.actor not in actors_of(history, self._role)
+        ):
             return None
         return (
             f"expected {self._path!r} never to be evicted, but {step.actor} removed it"
         )
+
+
+def _operation(history: History, maker: str, number: str) -> int:
+    """Return the operation of an actor that one of its steps belongs to."""
+    steps = [each for each in history.steps if each.actor == maker]
+    return steps[int(number)].operation
 
 
 def _told(identity: str) -> str:

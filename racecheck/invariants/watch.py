@@ -11,6 +11,9 @@ later could have been the first, before what has changed meanwhile: so each succ
 reads what the invariant reads, but changes nothing of what it says. The end of a
 process that has returned is none to it.
 
+What is judged by who is at work as a step is taken says itself which steps depend on
+which ends of operations, as no file tells.
+
 An invariant that only bounds a number is coarser: it tells apart by how much a step
 changes what is left of the bound. Equal changes commute, and nothing else is read. As
 long as nobody has more than his own share, the bound holds whatever the others do, so
@@ -74,6 +77,15 @@ class Gated(Protocol):
         ...
 
 
+@runtime_checkable
+class Timely(Protocol):
+    """An invariant that judges some steps by which operations are under way."""
+
+    def depends(self, view: View, history: History, step: Step) -> Footprint:
+        """Return what a step reads or changes of which operations are under way."""
+        ...
+
+
 class _Kept(NamedTuple):
     """What a `Watch` knows of an execution that changes with its steps."""
 
@@ -109,6 +121,7 @@ class Watch:
         self._ended = 0
         self._margins: dict[tuple[str, str], int] = {}
         self._in_time: list[Resource] = []
+        self._timely: list[Timely] = []
         self._begun: set[tuple[str, int]] = set()
         self._watching = False
         self.is_exact = False
@@ -120,6 +133,7 @@ class Watch:
         self._seen.clear()
         self._bounds.clear()
         self._in_time.clear()
+        self._timely.clear()
         self._begun.clear()
         self._gated.clear()
         self._judged = frozenset()
@@ -160,6 +174,8 @@ class Watch:
                 for owner, margin in self._margins_of(each, view, history).items():
                     self._margins[each.name, owner] = margin
                 continue
+            if isinstance(each, Timely):
+                self._timely.append(each)
             if getattr(each, "in_time", False):
                 self._in_time.append(Resource("invariant", each.name))
             self._ends[each.name] = getattr(each, "ends", ALL_ENDS)
@@ -209,6 +225,10 @@ class Watch:
                     self._margins[name, owner] = margin
                     share = Resource("invariant", name, owner)
                     writes.append(Write(share, f"{change:+d}"))
+        for timely in self._timely:
+            more = timely.depends(view, history, step)
+            reads.update(more.reads)
+            writes.extend(more.writes)
         begins = (step.actor, step.operation) not in self._begun
         self._begun.add((step.actor, step.operation))
         for resource in self._in_time:

@@ -31,7 +31,7 @@ from racecheck.model.simulation import Simulation
 from racecheck.model.step import Buffer, Step, Value, legible, show, show_result
 from racecheck.model.trace import ActorInfo, Trace
 from racecheck.model.verdict import Coverage, Verdict, Violation
-from racecheck.model.view import History, View
+from racecheck.model.view import History, Place, View
 
 __all__ = [
     "EMPTY",
@@ -59,6 +59,7 @@ __all__ = [
     "Moment",
     "Node",
     "Operation",
+    "Place",
     "PlannedFault",
     "Program",
     "Progress",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,22 @@ if TYPE_CHECKING:
     from racecheck.model.history import ActorEnd, Operation
     from racecheck.model.program import Program
     from racecheck.model.step import Step
+
+
+class Place(NamedTuple):
+    """Where a path of a step led, however it was spelled.
+
+    Attributes:
+        folder: Which folder it ended in, as `View.identity`; nothing if it was outside,
+            or ended in a folder as such.
+        name: Its name there.
+        path: The same as a path relative to the box, without links on the way, `.` or
+            `..`; nothing if it was outside.
+    """
+
+    folder: str
+    name: str
+    path: str
 
 
 class View(Protocol):
@@ -58,8 +74,14 @@ class View(Protocol):
     def meant(self) -> Sequence[str]:
         """Which files the paths of the last step meant as it was made, in order.
 
-        As `identity`, but for calls that follow links; nothing where none was there.
+        As `identity`, but for calls that follow links; nothing where none was there. Of
+        a listing it is the folder.
         """
+        ...
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """Where the paths of the last step led, in the order of `meant`."""
         ...
 
     def glob(self, pattern: str) -> tuple[str, ...]:

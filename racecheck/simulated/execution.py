@@ -239,10 +239,7 @@ class SimulatedExecution:
                 pending.kind, pending.args, follow=_follows(pending)
             )
             self._stage.fs.cwd = cwd
-        self._view.meant = [
-            self._stage.name_of(walk.file) if walk.file is not None else ""
-            for walk in touched.walks
-        ]
+            self._view.went(touched.walks)
         descriptor = pending.args.get("fd")
         actor.fault = fault
         actor.error = None

@@ -48,11 +48,13 @@ class Walk(NamedTuple):
         entries: The names on it, each with the folder that it is in.
         file: What is at its end, or None.
         name: Its own name, and the folder that it is in, if there is that.
+        path: Where it ends: a path from the root without links, or empty.
     """
 
     entries: tuple[Resource, ...]
     file: Any
     name: Resource | None
+    path: str = ""
 
 
 class Touched(NamedTuple):
@@ -88,6 +90,7 @@ class Footprints:
         drive, rest = fs.splitdrive(whole)
         found: list[Resource] = []
         folders = [fs.resolve(f"{drive}{separator}")]
+        names: list[str] = []
         parts = [part for part in rest.split(separator) if part not in ("", ".")]
         links = 0
         name: Resource | None = None
@@ -96,6 +99,7 @@ class Footprints:
             folder = folders[-1]
             if part == "..":
                 folders = folders[:-1] or folders
+                names = names[:-1]
                 name = None
                 continue
             if not stat.S_ISDIR(folder.st_mode):
@@ -103,9 +107,12 @@ class Footprints:
             key = part if fs.is_case_sensitive else part.lower()
             name = Resource("entry", self._stage.name_of(folder), key)
             found.append(name)
-            entry = _child(folder, part, is_case_sensitive=fs.is_case_sensitive)
+            called, entry = _child(folder, part, is_case_sensitive=fs.is_case_sensitive)
             if entry is None:
-                return Walk(tuple(found), None, None if parts else name)
+                if parts:
+                    return Walk(tuple(found), None, None)
+                path = separator.join([drive, *names, part])
+                return Walk(tuple(found), None, name, path)
             if stat.S_ISLNK(entry.st_mode) and (parts or follow):
                 links += 1
                 if links > _MOST_LINKS:
@@ -113,13 +120,16 @@ class Footprints:
                 target = str(entry.contents).replace("/", separator)
                 if fs.isabs(target):
                     folders = folders[:1]
+                    names = []
                     target = fs.splitdrive(target)[1]
                 parts = [
                     each for each in target.split(separator) if each not in ("", ".")
                 ] + parts
                 continue
             folders.append(entry)
-        return Walk(tuple(found), folders[-1], name)
+            names.append(called)
+        path = separator.join([drive, *names])
+        return Walk(tuple(found), folders[-1], name, path)
 
     def before(self, kind: Kind, args: dict[str, Value], *, follow: bool) -> Touched:
         """Look at what a call is about to touch.
@@ -226,13 +236,14 @@ class Footprints:
         return self._stage.name_of(file)
 
 
-def _child(folder: Any, part: str, *, is_case_sensitive: bool) -> Any:
+def _child(folder: Any, part: str, *, is_case_sensitive: bool) -> tuple[str, Any]:
+    """Return what a folder has under a name, and how that is spelled there."""
     if is_case_sensitive:
-        return folder.entries.get(part)
+        return part, folder.entries.get(part)
     for name, entry in folder.entries.items():
         if name.lower() == part.lower():
-            return entry
-    return None
+            return name, entry
+    return part, None
 
 
 def _footprint(reads: set[Resource], writes: set[Write]) -> Footprint:

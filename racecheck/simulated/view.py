@@ -6,7 +6,7 @@ import glob
 from typing import TYPE_CHECKING, Any
 
 from racecheck.engine.folder_view import FolderView
-from racecheck.model import Resource
+from racecheck.model import Place, Resource
 from racecheck.simulated.footprints import WHOLE
 from racecheck.simulated.interception import originals
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-    from racecheck.simulated.footprints import Footprints
+    from racecheck.simulated.footprints import Footprints, Walk
     from racecheck.simulated.stage import Stage
 
 
@@ -37,17 +37,40 @@ class SimulatedView:
 
     Attributes:
         meant: See `View.meant`.
+        places: See `View.places`.
         seen: See `View.seen`.
     """
 
     def __init__(self, stage: Stage, footprints: Footprints) -> None:
         self.meant: Sequence[str] = ()
+        self.places: Sequence[Place] = ()
         self.seen: AbstractSet[Resource] = set()
         self._stage = stage
         self._footprints = footprints
         self._found: set[Resource] = set()
         box = stage.box_path.replace(stage.separator, "/")
         self._view = FolderView(box, _Calls(stage.system), identify=self._identify)
+
+    def went(self, walks: Sequence[Walk]) -> None:
+        """Take note of where the paths of the next step lead."""
+        stage = self._stage
+        self.meant = [
+            stage.name_of(walk.file) if walk.file is not None else "" for walk in walks
+        ]
+        self.places = [self._place(walk) for walk in walks]
+
+    def _place(self, walk: Walk) -> Place:
+        box = self._footprints.walk(self._stage.box_path, follow=True).path
+        path = walk.path
+        if path == box:
+            inside = "."
+        elif path.startswith(f"{box}{self._stage.separator}"):
+            inside = path[len(box) + 1 :].replace(self._stage.separator, "/")
+        else:
+            inside = ""
+        if walk.name is None or not inside:
+            return Place("", "", inside)
+        return Place(walk.name.object, walk.name.name, inside)
 
     def forget_seen(self) -> None:
         """See `View.forget_seen`."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from racecheck.model import Resource, View
+    from racecheck.model import Place, Resource, View
 
 
 class StillView:
@@ -57,6 +57,11 @@ class StillView:
     def meant(self) -> Sequence[str]:
         """See `View.meant`."""
         return self._view.meant
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """See `View.places`."""
+        return self._view.places
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """See `View.glob`."""

@@ -16,6 +16,7 @@ from racecheck.model import (
     Frame,
     Kind,
     Operation,
+    Place,
     Program,
     Resource,
     Step,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 ERRNO = Fault(FaultKind.ERRNO, errno="ENOSPC")
 TEAR = Fault(FaultKind.TEAR, length=3)
 STALL = Fault(FaultKind.STALL, length=7200)
+_PATHS = ("path", "oldpath", "newpath", "file")
 WHOLE = b"whole image"
 TORN = b"whole"
 
@@ -51,6 +53,7 @@ class FakeView:
         makers: Path to the actor that made it.
         identities: Path to which file is there, where that is not the one of the path.
         meant: Which files the last step's paths meant.
+        places: Where they led.
     """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
@@ -60,6 +63,7 @@ class FakeView:
     makers: dict[str, str] = field(default_factory=dict)
     identities: dict[str, str] = field(default_factory=dict)
     meant: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
 
     def maker(self, path: str) -> str:
         return self.makers.get(path, "")
@@ -214,6 +218,12 @@ class Play:
                 self.view.files.pop(path)
             else:
                 self.view.files[path] = content
+        given = [(args or {}).get(which) for which in _PATHS]
+        self.view.places = tuple(
+            Place(posixpath.dirname(path) or ".", posixpath.basename(path), path)
+            for path in given
+            if isinstance(path, str)
+        )
         index = len(self.history.steps)
         outputs: dict[str, Value] = {"names": names} if names else {}
         taken = Step(

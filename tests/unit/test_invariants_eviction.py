@@ -19,7 +19,7 @@ from racecheck.model import Kind
 from tests.unit.fakes import Play, program
 
 if TYPE_CHECKING:
-    from racecheck.model import Invariant
+    from racecheck.model import Invariant, Value
 
 ACTORS = (program("serve"), program("evict", "evictor"))
 TEMP = "c/a.tmp.1"
@@ -41,6 +41,20 @@ def unlink(played: Play, path: str, identity: str, actor: str = "evict") -> None
     played.step(actor, Kind.UNLINK, args={"path": path})
 
 
+def rename(
+    played: Play, old: str, new: str, meant: tuple[str, str], flags: str = ""
+) -> None:
+    files = played.view.files
+    data = files.pop(old, None)
+    if flags:
+        files[old] = files[new]
+    if data is not None:
+        files[new] = data
+    played.view.meant = meant
+    args: dict[str, Value] = {"oldpath": old, "newpath": new, "flags": flags}
+    played.step("evict", Kind.RENAME, args=args)
+
+
 def test_a_temp_file_in_use_is_not_to_be_evicted() -> None:
     played = play(no_live_temp_evicted("c/*.tmp.*"))
     played.step("serve", Kind.OPEN)
@@ -56,10 +70,28 @@ def test_a_temp_file_in_use_is_not_to_be_evicted() -> None:
 def test_to_rename_a_temp_file_away_is_to_evict_it() -> None:
     played = play(no_live_temp_evicted("c/*.tmp.*"))
     played.step("serve", Kind.OPEN)
-    played.view.meant = ("serve#0", "")
-    played.step("evict", Kind.RENAME, args={"oldpath": TEMP, "newpath": "c/x"})
+    rename(played, TEMP, "c/x", ("serve#0", ""))
 
     assert len(played.messages) == 1
+
+
+def test_to_rename_a_file_over_a_temp_file_is_to_evict_it() -> None:
+    played = play(no_live_temp_evicted("c/*.tmp.*"))
+    played.step("serve", Kind.OPEN)
+    rename(played, "c/x", TEMP, ("c/x", "serve#0"))
+
+    assert len(played.messages) == 1
+
+
+def test_to_rename_its_folder_is_to_evict_a_temp_file() -> None:
+    played = play(no_live_temp_evicted("c/*.tmp.*"))
+    played.step("serve", Kind.OPEN)
+    played.view.files["old/a.tmp.1"] = b""
+    played.view.identities["old/a.tmp.1"] = "serve#0"
+    rename(played, "c", "old", ("c", ""))
+
+    (message,) = played.messages
+    assert "evict removed 'c/a.tmp.1' of serve" in message
 
 
 @pytest.mark.parametrize("end", ["operation", "crash", "exit"])
@@ -111,6 +143,7 @@ def test_the_last_look_counts_and_a_listing_is_one() -> None:
     played = play(evicted_as_chosen(), c__a=b"1", c__b=b"2")
     look(played, "c/a", "c/a")
     played.view.identities["c/a"] = "serve#4"
+    played.view.meant = ("c",)
     played.step("evict", Kind.LISTING, args={"file": "c"}, names="a\nb")
     unlink(played, "c/a", "serve#4")
     assert played.messages == []
@@ -126,10 +159,60 @@ def test_what_was_never_looked_at_is_not_judged() -> None:
     assert played.messages == []
 
 
+def test_what_was_chosen_is_still_that_where_it_was_renamed_to() -> None:
+    played = play(evicted_as_chosen())
+    look(played, "c/a", "c/a")
+    rename(played, "c/a", "c/aside", ("serve#4", ""))
+    assert played.messages == []
+
+    unlink(played, "c/aside", "serve#4")
+    assert len(played.messages) == 1
+
+
+def test_another_look_at_what_was_renamed_away_chooses_it() -> None:
+    played = play(evicted_as_chosen())
+    look(played, "c/a", "c/a")
+    rename(played, "c/a", "c/aside", ("serve#4", ""))
+    look(played, "c/aside", "serve#4")
+    unlink(played, "c/aside", "serve#4")
+
+    assert played.messages == []
+
+
+def test_what_is_renamed_to_a_name_was_not_chosen_by_what_was_there() -> None:
+    played = play(evicted_as_chosen())
+    look(played, "c/aside", "c/aside")
+    unlink(played, "c/aside", "c/aside")
+    rename(played, "c/a", "c/aside", ("serve#4", ""))
+    unlink(played, "c/aside", "serve#4")
+
+    assert played.messages == []
+
+
+@pytest.mark.parametrize(("flags", "messages"), [("", 1), ("RENAME_EXCHANGE", 0)])
+def test_to_rename_another_file_over_it_removes_a_file(
+    flags: str, messages: int
+) -> None:
+    played = play(evicted_as_chosen(), c__a=b"1", c__b=b"2")
+    look(played, "c/a", "c/a")
+    rename(played, "c/b", "c/a", ("c/b", "serve#4"), flags)
+
+    assert len(played.messages) == messages
+
+
+def test_two_names_of_one_file_cannot_be_renamed_to_each_other() -> None:
+    played = play(evicted_as_chosen())
+    look(played, "c/a", "c/a")
+    rename(played, "c/b", "c/a", ("serve#4", "serve#4"))
+
+    assert played.messages == []
+
+
 def test_what_is_in_use_is_never_evicted() -> None:
-    played = play(never_evicted("c/a"))
+    played = play(never_evicted("c/a"), c__a=b"1", c__b=b"2")
     unlink(played, "c/b", "c/b")
     unlink(played, "c/a", "c/a", actor="serve")
+    played.step("serve", c__a=b"3")
     assert played.messages == []
 
     unlink(played, "c/a", "c/a")
@@ -151,6 +234,57 @@ def test_an_eviction_under_the_cap_is_needless_whatever_else_lies_there() -> Non
         "expected nothing to be evicted from 1 file under a cap of 1, "
         "but evict removed 'c/b'"
     )
+
+
+def needless() -> Play:
+    rule = no_needless_eviction("c/*", cap=2, temps="c/*.tmp.*")
+    return play(rule, c__a=b"1", c__b=b"2")
+
+
+def test_a_folder_is_an_entry_like_any_other() -> None:
+    played = needless()
+    del played.view.files["c/a"]
+    played.view.meant = ("c/a",)
+    played.step("evict", Kind.RMDIR, args={"path": "c/a"})
+
+    assert len(played.messages) == 1
+
+
+def test_to_rename_an_entry_away_and_remove_it_there_is_to_evict_it() -> None:
+    played = needless()
+    rename(played, "c/a", "aside", ("c/a", ""))
+    assert played.messages == []
+
+    unlink(played, "aside", "c/a")
+    assert "from 2 files under a cap of 2, but evict removed" in played.messages[0]
+
+
+@pytest.mark.parametrize("kind", [Kind.RENAME, Kind.LINK])
+def test_what_is_brought_back_was_not_evicted(kind: Kind) -> None:
+    played = needless()
+    rename(played, "c/a", "aside", ("c/a", ""))
+    played.view.files["c/a"] = b"1"
+    played.view.meant = ("c/a", "")
+    played.step("evict", kind, args={"oldpath": "aside", "newpath": "c/a"})
+    unlink(played, "aside", "c/a")
+
+    assert played.messages == []
+
+
+def test_to_rename_one_entry_over_another_is_to_evict_that() -> None:
+    played = needless()
+    rename(played, "c/a", "c/b", ("c/a", "c/b"))
+
+    assert "evict removed 'c/b'" in played.messages[0]
+
+
+def test_to_write_an_entry_anew_is_not_to_evict_it() -> None:
+    played = needless()
+    played.view.files["c/a.tmp.1"] = b"3"
+    played.step("evict", Kind.OPEN)
+    rename(played, "c/a.tmp.1", "c/b", ("evict#0", "c/b"))
+
+    assert played.messages == []
 
 
 @pytest.mark.parametrize(
