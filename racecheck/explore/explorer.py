@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
-from racecheck.explore.findings import StateKeptError, look_into, repeat
+from racecheck.explore.findings import look_into, repeat
+from racecheck.explore.habits import Habits, StateKeptError
 from racecheck.explore.made import Outline, take_in
 from racecheck.explore.traces import broken, conflicting_calls
 from racecheck.model import (
@@ -123,6 +124,7 @@ def explore(
     while True:
         if team:
             team.begin()
+        runner.habits = None if fresh else Habits()
         try:
             return _explore(runner, *options, fresh=fresh, shrink=shrink)
         except StateKeptError:
@@ -172,6 +174,8 @@ def _explore(
         try:
             _explore_one(runner, planned, execution_seed, tally, team)
         except ReplayDivergedError as error:
+            if not tally.fresh:
+                raise StateKeptError from error
             tally.diverged = str(error)
     return _result(
         runner,

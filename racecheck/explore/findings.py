@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from racecheck.explore.habits import StateKeptError
 from racecheck.explore.shrink import EXECUTIONS, EXECUTIONS_OF_SLOW, Shrinker
 from racecheck.explore.traces import broken, first_difference
 from racecheck.explore.trials import Trials
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 
 _OTHER_VERDICT: Final = "the same steps, but another verdict"
-
-
-class StateKeptError(Exception):
-    """The subject keeps state in its process, so that no process may be used twice."""
 
 
 def look_into(

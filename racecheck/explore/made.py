@@ -14,6 +14,7 @@ import msgspec
 
 from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
+from racecheck.explore.habits import StateKeptError
 from racecheck.explore.traces import actors_depend
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
 from racecheck.scheduling.ahead import Lesson, learn, lesson_of
@@ -113,6 +114,7 @@ class Made(msgspec.Struct, frozen=True):
         more: Whether there are more of the series to come.
         lesson: What the scheduler learns of it, if that is all that it needs: then
             there is nothing of the above that it is asked and told.
+        kept: Whether a process was seen to keep state, so that it is of no use.
     """
 
     number: int
@@ -126,6 +128,7 @@ class Made(msgspec.Struct, frozen=True):
     plain: bool = False
     more: bool = False
     lesson: Lesson | None = None
+    kept: bool = False
 
 
 class _Noting:
@@ -203,8 +206,8 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
             repeats=True,
         )
         too_coarse, spun = watch.is_too_coarse, runner.spun
-    except ReplayDivergedError:
-        return Made(order.number)
+    except (ReplayDivergedError, StateKeptError):
+        return Made(order.number, kept=order.reuse)
     except NotRepeatedError:
         runner.repeats = False
         return Made(order.number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from racecheck.engine import Execution, companions
 from racecheck.engine.repeated import Repeated
 from racecheck.explore import threads
+from racecheck.explore.habits import Habits
 from racecheck.explore.setting_up import set_up
 from racecheck.invariants import Judge
 from racecheck.model import ActorInfo, Schedule, Trace, Verdict
@@ -42,6 +43,7 @@ class Runner:
         assumptions: What every answer takes for granted.
         workdir: Where its box lies.
         repeats: Whether what is known of an execution is relied on in the next one.
+        habits: What actors of explored executions did; None if that does not matter.
         spun: Whether an actor was held up in any execution because it looked in vain.
         ran_out: Whether the last execution was broken off for what an actor took of
             processor time or of the machine.
@@ -72,6 +74,7 @@ class Runner:
         if self._threads:
             self.assumptions = (*ASSUMPTIONS, threads.assumption(self._threads))
         self.repeats = True
+        self.habits: Habits | None = Habits()
         self._repeated = Repeated()
         self._actors = tuple(
             ActorInfo(program.name, program.role, program.pid)
@@ -121,6 +124,7 @@ class Runner:
 
         Raises:
             NotRepeatedError: It is not as the last one, though it had to be.
+            StateKeptError: An actor did not do what it did in the same situation.
         """
         repeats = repeats and footprints and not (record or outputs)
         if self._was_exact != self.watch.is_exact:
@@ -140,6 +144,8 @@ class Runner:
             compare=compare,
         )
         execution.run(scheduler, self._judge)
+        if repeats and self.habits is not None:
+            self.habits.learn(seed, execution.steps)
         self.spun = self.spun or execution.spun
         self.ran_out = bool(self._machine.watchdog.reason)
         if execution.given_up:

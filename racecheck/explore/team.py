@@ -12,6 +12,7 @@ import pickle
 import select
 from typing import TYPE_CHECKING, Final, Self
 
+from racecheck.explore.habits import StateKeptError
 from racecheck.explore.helper import fork
 from racecheck.explore.made import Order, Stop, make
 from racecheck.explore.series import (
@@ -213,7 +214,9 @@ class Team:
             self._receive(wait=True)
             return
         if ahead is not None and not ahead.is_series:
-            (self._keep[ahead.key],) = make(self._runner, self._order(ahead))
+            (made,) = make(self._runner, self._order(ahead))
+            self._check(made)
+            self._keep[ahead.key] = made
         else:
             self._go_on(ahead)
         self._receive(wait=False)
@@ -233,6 +236,7 @@ class Team:
         assert self._own is not None  # noqa: S101  the caller has looked
         series, making = self._own
         made = next(making)
+        self._check(made)
         if made.enabled:
             series.made.append(made)
         series.is_over = not made.more
@@ -315,6 +319,7 @@ class Team:
         key = helper.given[made.number]
         if not made.more:
             del helper.given[made.number]
+        self._check(made)
         series = self._series.get(made.number)
         if series is not None:
             series.is_over = not made.more
@@ -324,6 +329,15 @@ class Team:
                 series.made.append(made)
         elif key is not None and not made.more:
             self._keep[key] = made
+
+    def _check(self, made: Made) -> None:
+        """Raise `StateKeptError` if an execution shows that processes keep state.
+
+        One of an exploration before this one, which is made in fresh processes, shows
+        what is known.
+        """
+        if made.kept and self._reuse:
+            raise StateKeptError
 
     def _lose(self, helper: Helper) -> None:
         """Go on without a helper: what it had to make is made here."""

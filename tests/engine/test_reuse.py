@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from racecheck.api import Options, explore
 from racecheck.engine import Machine
 from racecheck.explore.runner import Runner
+from racecheck.invariants import invariant
 from racecheck.model import ActorEnd, Decision, Fault, FaultKind, Verdict
-from racecheck.scenario import Scenario
+from racecheck.scenario import Budget, Scenario
 from racecheck.scheduling import RandomWalkScheduler
 from tests.engine.lab import in_child
 from tests.footprint.stage import Ordered, Played, Stage
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from racecheck.model import Trace
+    from racecheck.model import History, Trace, View
 
 pytestmark = pytest.mark.processes
 
@@ -224,3 +226,41 @@ def test_a_used_process_ends_with_the_steps_of_a_fresh_one(
         assert len(fresh.steps) > 4
         for played in used:
             assert played == fresh
+
+
+@invariant
+def one_at_a_time(view: View, history: History) -> bool:
+    del history
+    return not (view.exists("a.in") and view.exists("b.in"))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_race_is_found_that_state_of_an_earlier_execution_would_hide(
+    jobs: int,
+) -> None:
+    # Whoever has met the other once steps back for good. The first executions do not
+    # meet, so that fresh and used processes do the same in them.
+    met = []
+    made = Scenario("reuse/shy", invariants=[one_at_a_time])
+
+    @made.writer(name="a")
+    def bold(box: Path) -> None:
+        (box / "x").mkdir()
+        if not (box / "b.work").exists():
+            (box / "a.in").mkdir()
+            (box / "a.in").rmdir()
+        (box / "x").rmdir()
+
+    @made.writer(name="b")
+    def shy(box: Path) -> None:
+        if (box / "x").exists():
+            met.append(1)
+        if not met:
+            (box / "b.work").mkdir()
+            (box / "b.in").mkdir()
+            (box / "b.in").rmdir()
+
+    result = explore(made, Options(budget=Budget(executions=500), jobs=jobs))
+
+    assert [each.invariant for each in result.findings] == ["one_at_a_time"]
+    assert result.verdict is Verdict.VIOLATED
