@@ -70,6 +70,10 @@ class Services:
             self._time(task, silent, raw)
         elif service is Service.ALARM:
             self._alarms.serve(task, silent, raw)
+            if any(each.at_ns is not None for each in task.process.alarms.values()):
+                # Steps take no time. In life it may go off before any of them.
+                timer = f"the moment at which a timer of {task.actor.name} goes off"
+                self._note(timer, ordered=False)
         elif service is Service.BIND:
             self._bind(task, raw)
         elif service is Service.TARGET:

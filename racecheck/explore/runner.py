@@ -30,6 +30,7 @@ ASSUMPTIONS: Final = (
     "each system call is atomic",
     "a crash is the end of a process, not a loss of power",
     "a folder's listing is sorted by name",
+    "steps take no time",
 )
 """What every answer of the process engine takes for granted."""
 

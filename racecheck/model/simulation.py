@@ -41,6 +41,7 @@ class Simulation:
             "each call on files is atomic and is what pyfakefs makes of it",
             "a crash is the end of a process, not a loss of power",
             "a folder's listing is sorted by name",
+            "steps take no time",
         ]
         if self.mounts:
             found.append(f"file systems of their own: {', '.join(self.mounts)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +121,25 @@ def test_a_stall_is_confirmed_by_its_replay() -> None:
     assert result.as_expected, result.reason
     (finding,) = result.findings
     assert finding.confirmed
+
+
+def test_a_timer_that_might_have_gone_off_is_never_complete() -> None:
+    made = Scenario("seen/timer")
+
+    @made.writer
+    def work(box: Path) -> None:
+        signal.alarm(1)
+        (box / "lock").mkdir()
+        (box / "lock").rmdir()
+        signal.alarm(0)
+
+    @made.reader
+    def look(box: Path) -> bool:
+        return (box / "lock").exists()
+
+    result = explore(made, FEW)
+
+    assert result.verdict is Verdict.PASSED
+    assert result.coverage is Coverage.CUT
+    assert any("a timer of work goes off" in text for text in result.assumptions)
+    assert "steps take no time" in result.assumptions
