@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from racecheck.model import Fault, FaultKind, Kind
+from racecheck.model import TORN, Fault, FaultKind, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _instances(
     kind = bound.fault.kind
     if kind is FaultKind.CRASH:
         found = [bound.fault] if has_written else []
-        if point.kind is Kind.WRITE and point.size > 1:
+        if point.kind in TORN and point.size > 1:
             found.append(Fault(FaultKind.TEAR, length=point.size // 2))
         return found
     if point.kind in _NO_CALLS or bound.on not in ("", point.kind, point.call):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from racecheck.engine.copies import left_to_copy
 from racecheck.engine.waits import LockWait
+from racecheck.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,6 +122,9 @@ class Enabled:
                 continue
             self._tasks[task.lane] = task
             if self._allowed is not None:
+                if point.kind is Kind.COPY:
+                    size = left_to_copy(task)
+                    point = msgspec.structs.replace(point, size=size)
                 faults = self._allowed.at(
                     task.actor.name, point, has_written=task.actor.has_written
                 )

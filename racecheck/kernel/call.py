@@ -90,6 +90,9 @@ def transfer(call: Call) -> int:
     """Return how many bytes a call that writes or copies wants to move at most."""
     if call.row.kind not in _TRANSFERS:
         return 0
+    # A clone takes its range from a structure, and is made whole or not at all.
+    if call.row.kind is Kind.COPY and "count" not in call.row.args:
+        return 0
     try:
         return min(call.number("count"), LONGEST_TRANSFER)
     except KeyError:

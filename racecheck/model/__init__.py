@@ -4,7 +4,7 @@ from racecheck.model.detail import Content, Detail, Held, Moment, Node
 from racecheck.model.footprint import EMPTY, Footprint, Resource, Write
 from racecheck.model.history import ActorEnd, Ending, Frame, Operation
 from racecheck.model.invariant import Invariant
-from racecheck.model.kind import MUTATING, Kind
+from racecheck.model.kind import MUTATING, TORN, Kind
 from racecheck.model.program import Invocation, Program
 from racecheck.model.result import (
     Counts,
@@ -36,6 +36,7 @@ from racecheck.model.view import History, Place, View
 __all__ = [
     "EMPTY",
     "MUTATING",
+    "TORN",
     "ActorEnd",
     "ActorInfo",
     "Buffer",

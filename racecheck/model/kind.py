@@ -57,6 +57,9 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+TORN = frozenset({Kind.WRITE, Kind.COPY})
+"""Kinds of which a part can be done when the process is killed."""
+
 MUTATING = frozenset(
     {
         Kind.OPEN,

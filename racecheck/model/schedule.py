@@ -106,7 +106,7 @@ class SchedulingPoint(msgspec.Struct, frozen=True):
         actor: Its lane: the actor's name, or `NAME:2` for its other tasks.
         kind: Kind of the pending call.
         call: Name of the pending call.
-        size: Bytes that a pending write wants to transfer, else 0.
+        size: Bytes that a pending write or copy wants to transfer, else 0.
         faults: What may go wrong here, besides nothing.
     """
 

@@ -9,7 +9,7 @@ from racecheck.scenario.faults import check_call, check_errno
 
 
 def crashes(most: int = 1, *, actor: str = "") -> FaultBound:
-    """Kill actors: after each step that changed something, and inside each write.
+    """Kill actors: after each step that changed something, inside each write and copy.
 
     A crash after a step that changed nothing is the same as one before it, so that
     these are all the crashes there are.

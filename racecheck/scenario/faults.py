@@ -26,7 +26,8 @@ def crash(
         actor: Name of the actor, with its number where there are several (`serve-1`).
         on: Name of a call or of a kind; empty stands for any step of the actor.
         occurrence: Which of the steps that match, from 1.
-        after_bytes: How much of a write still lands; `on` is then `write` unless given.
+        after_bytes: How much of a write still lands; `on` is then `write` unless given,
+            and can be `copy`.
     """
     if after_bytes is None:
         return _planned(actor, Fault(FaultKind.CRASH), on, occurrence)

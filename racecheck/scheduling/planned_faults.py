@@ -161,5 +161,5 @@ def can_meet(fault: Fault, point: SchedulingPoint) -> bool:
     if fault.kind is FaultKind.ERRNO:
         return point.kind not in _NO_CALLS
     if fault.kind is FaultKind.TEAR:
-        return point.kind is Kind.WRITE
+        return point.kind is Kind.WRITE or (point.kind is Kind.COPY and point.size > 0)
     return point.kind in _TRANSFERS

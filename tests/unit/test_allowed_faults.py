@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from racecheck.engine.allowed import AllowedFaults
 from racecheck.model import Fault, FaultBound, FaultKind, Kind, SchedulingPoint
 
@@ -55,6 +57,17 @@ def test_a_write_that_is_torn_is_a_crash() -> None:
     allowed.use(torn, "save")
 
     assert allowed.at("save", RENAME, has_written=True) == ()
+
+
+@pytest.mark.parametrize(("size", "lengths"), [(9, [4]), (1, []), (0, [])])
+def test_a_copy_is_torn_like_a_write(size: int, lengths: list[int]) -> None:
+    point = SchedulingPoint("save", Kind.COPY, "sendfile", size)
+
+    torn = at(AllowedFaults([FaultBound(CRASH)]), point)
+
+    assert [(fault.kind, fault.length) for fault in torn] == [
+        (FaultKind.TEAR, length) for length in lengths
+    ]
 
 
 def test_a_planned_fault_counts_for_no_bound() -> None:
