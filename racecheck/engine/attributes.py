@@ -1,4 +1,8 @@
-"""What a folder has beside its names, so that one that stays can be as it was again."""
+"""What files and folders have beside names and bytes, and how it is undone.
+
+A folder that stays gets back what it had. What is to be removed loses the flags that
+keep it from being so.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import errno
 import fcntl
 import os
 import stat
+import struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from racecheck.kernel.rows import FS_IOC_GETFLAGS, FS_IOC_SETFLAGS
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
 
 _ABSENT: Final = frozenset({errno.ENOTTY, errno.EOPNOTSUPP, errno.ENOSYS, errno.EPERM})
 _SIZE: Final = 8
+_FLAGS: Final = struct.Struct("=l")
+# FS_IMMUTABLE_FL and FS_APPEND_FL: nothing at all may be changed, or only added.
+_FIXED: Final = 0x10 | 0x20
 
 
 class Attributes(NamedTuple):
@@ -57,6 +65,8 @@ class Attributes(NamedTuple):
 
     def restore(self, path: str) -> None:
         """Give a folder what it had, if it has something else."""
+        # With some flags, nothing else of it can be changed.
+        unfix(path)
         os.chmod(path, self.mode)
         if self.flags and _flags(path) != self.flags:
             _flags(path, self.flags)
@@ -70,6 +80,22 @@ class Attributes(NamedTuple):
                 os.removexattr(path, name)
             for name, value in self.extended.items():
                 os.setxattr(path, name, value)
+
+
+def unfix(path: str) -> None:
+    """Let a file or a folder be changed again that an actor has given flags."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    # What cannot be opened or has no flags has not been given any.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, flags)
+        try:
+            found = fcntl.ioctl(descriptor, FS_IOC_GETFLAGS, bytes(_SIZE))
+            (value,) = _FLAGS.unpack_from(found)
+            if value & _FIXED:
+                given = _FLAGS.pack(value & ~_FIXED).ljust(_SIZE, b"\0")
+                fcntl.ioctl(descriptor, FS_IOC_SETFLAGS, given)
+        finally:
+            os.close(descriptor)
 
 
 def _extended(path: str) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.attributes import unfix
 from racecheck.errors import EngineError
 
 if TYPE_CHECKING:
@@ -209,13 +210,15 @@ def _name(number: int) -> str:
 
 
 def empty(folder: str) -> None:
-    """Remove all that is in a folder, whatever modes an actor left on it.
+    """Remove all that is in a folder, whatever modes and flags an actor left on it.
 
     However deep it is, too: paths can be far longer than calls take them. So what lies
     deep is moved up first, until nothing does.
     """
     while raised := _empty(folder, 0):
+        unfix(folder)
         for number, path in enumerate(raised):
+            unfix(path)
             os.chmod(path, 0o700)
             call = partial(os.replace, dst=_free(folder, number))
             remove(call, os.path.dirname(path), path)
@@ -226,6 +229,7 @@ def _empty(folder: str, depth: int) -> list[str]:
     try:
         entries = list(os.scandir(folder))
     except PermissionError:
+        unfix(folder)
         os.chmod(folder, 0o700)
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -252,9 +256,11 @@ def _free(folder: str, number: int) -> str:
 
 
 def remove(call: Callable[[str], None], folder: str, path: str) -> None:
-    """Remove an entry with a call, after making its folder writable if need be."""
+    """Remove an entry with a call, after making that possible if need be."""
     try:
         call(path)
     except PermissionError:
+        unfix(folder)
+        unfix(path)
         os.chmod(folder, 0o700)
         call(path)
