@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+
+class EndRequestError(BaseException):
+    """The process was asked to end.
+
+    No `Exception`, as `KeyboardInterrupt` is none, so that nobody takes it for a
+    failure of what was under way.
+    """
+
+
+class WorkerEndError(EndRequestError, SystemExit):
+    """A worker was asked to end, which it does with this status."""
+
+
+PASSING: Final = (KeyboardInterrupt, EndRequestError)
+"""What is no failure of the code that it comes out of, whoever has written that."""
 
 
 class RacecheckError(Exception):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from racecheck.errors import WorkerEndError
+
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
@@ -38,7 +40,7 @@ class AskedToEnd:
 
     def end(self) -> NoReturn:
         """End the process, as was asked."""
-        raise SystemExit(1)
+        raise WorkerEndError(1)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         del number, frame

@@ -1,7 +1,8 @@
-"""Processes that importing or setting up a scenario has started and left running.
+"""Processes that a scenario has started and left running beside its actors.
 
-They are no actors: nothing stops them at their calls, and what they do to the box comes
-at any time. So a scenario with such a process is not run.
+Nothing stops them at their calls, and what they do to the box comes at any time. So a
+scenario is not run whose file or setup leaves such a process, and where an invariant
+does there is no pass.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import time
 from typing import TYPE_CHECKING, Final
 
 from racecheck.errors import ScenarioError
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_PATIENCE_S: Final = 0.5
+_NEXT_LOOK_S: Final = 0.01
 
 
 def adopt() -> None:
@@ -34,8 +38,28 @@ def refuse(what: str, known: Collection[int] = ()) -> None:
     Raises:
         ScenarioError: There was something.
     """
+    if names := _end(known):
+        raise ScenarioError(
+            f"{what} left a process running, which nothing controls: {', '.join(names)}"
+        )
+
+
+def end_left() -> list[str]:
+    """End all that is left once racecheck has no process of its own any more.
+
+    Returns:
+        The names of what was ended; what ends by itself in a moment is no matter.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    while _has_children() and time.monotonic() < until:
+        time.sleep(_NEXT_LOOK_S)
+    return _end(())
+
+
+def _end(known: Collection[int]) -> list[str]:
+    """End all that this process has started, and return the names of that."""
     if not _has_children():
-        return
+        return []
     # Loaded only where needed: actors are forks of this process.
     import psutil  # noqa: PLC0415  as said above
 
@@ -47,10 +71,7 @@ def refuse(what: str, known: Collection[int] = ()) -> None:
     for process in found:
         process.kill()
         process.wait()
-    if names:
-        raise ScenarioError(
-            f"{what} left a process running, which nothing controls: {', '.join(names)}"
-        )
+    return names
 
 
 def _has_children() -> bool:

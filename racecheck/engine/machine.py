@@ -14,7 +14,7 @@ from racecheck.engine.template import Streams, Template
 from racecheck.engine.view import BoxView
 from racecheck.engine.watchdog import Watchdog
 from racecheck.engine.zygote import Zygote
-from racecheck.errors import CannotRunError, EngineError
+from racecheck.errors import CannotRunError, EngineError, WorkerEndError
 from racecheck.footprint import Resolver
 from racecheck.kernel.deadlines import MONOTONIC_CLOCKS, REALTIME_CLOCKS
 from racecheck.kernel.memory import Memory
@@ -152,7 +152,7 @@ class Machine:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.ending = True
         if not self.busy:
-            raise SystemExit(1)
+            raise WorkerEndError(1)
         self.watchdog.break_off("racecheck was asked to end")
 
     def _put_away(self) -> None:

@@ -129,7 +129,9 @@ class Worker:
             data = b""
         if not data:
             name = self.task.name if self.task else "no task"
-            raise EngineError(f"{name}: the worker died{self._why()}")
+            why = self._why()
+            self._remove_its_folder()
+            raise EngineError(f"{name}: the worker died{why}")
         for answer in self.answers.feed(data):
             if isinstance(answer, Failed):
                 kind = getattr(errors, answer.error, EngineError)
@@ -149,6 +151,14 @@ class Worker:
                 self._process.kill()
         self._process.wait()
         self._log.close()
+
+    def _remove_its_folder(self) -> None:
+        # Only needed here, where most callers never come to.
+        from racecheck.engine.claim import remove_left_over  # noqa: PLC0415  as said
+        from racecheck.engine.sandbox import default_workdir  # noqa: PLC0415  as said
+
+        workdir = self.task.workdir if self.task else ""
+        remove_left_over(Path(workdir or default_workdir()))
 
     def _why(self) -> str:
         status = self._process.wait()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.errors import PASSING, RacecheckError, ScenarioError
+from racecheck.invariants.wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +35,18 @@ def prepared(
     Raises:
         ScenarioError: Its setup raises, or its functions ask for what is not there.
     """
+    own = os.getpid()
     try:
         state = scenario.prepare(box)
-    except RacecheckError:
+    except (RacecheckError, *PASSING):
         raise
-    except Exception as error:
+    except BaseException as error:
         raise ScenarioError(
-            f"{scenario.name}: setup raised {type(error).__name__}: {error}"
+            f"{scenario.name}: setup raised {described(error)}"
         ) from error
+    finally:
+        if os.getpid() != own:
+            # What it has forked is not to go on as a second worker.
+            os._exit(1)
     keep()
     return scenario.programs(box, state)

@@ -14,10 +14,18 @@ import socket
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+
+import msgspec
 
 from racecheck.engine import Machine, companions, measuring
-from racecheck.errors import EngineError, RacecheckError, ScenarioError
+from racecheck.errors import (
+    PASSING,
+    EngineError,
+    RacecheckError,
+    ScenarioError,
+    WorkerEndError,
+)
 from racecheck.explore.curve import with_curves
 from racecheck.explore.explorer import explore
 from racecheck.explore.messages import (
@@ -33,15 +41,19 @@ from racecheck.explore.messages import (
 )
 from racecheck.explore.runner import Runner
 from racecheck.explore.team import Team
+from racecheck.invariants.wording import described
+from racecheck.model import ScenarioResult, Trace, Verdict
 from racecheck.scenario import Budget, Scenario, load
 from racecheck.scheduling import RecordedScheduler
 from racecheck.storage import check_shape, decode, steps_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from racecheck.model import Progress
+
+T = TypeVar("T", ScenarioResult, Trace)
 
 _PR_SET_PDEATHSIG: Final = 1
 _ASKED: Final[list[int]] = []
@@ -66,7 +78,7 @@ def main(connection: socket.socket) -> None:
     signal.signal(signal.SIGTERM, serving.stop)
     while connection.recv(1, socket.MSG_PEEK):
         if serving.fork() == 0:
-            _serve_one(connection)
+            _serve_one(connection, serving.has_answered)
             measuring.finish()
             return
         serving.wait()
@@ -77,6 +89,8 @@ class _Serving:
 
     def __init__(self) -> None:
         self._child = 0
+        # Its exit status does not tell: a scenario can end it with any.
+        self._answered = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
 
     def fork(self) -> int:
         """Fork; returns 0 in the process that is to serve."""
@@ -93,8 +107,12 @@ class _Serving:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return self._child
 
+    def has_answered(self) -> None:
+        """Take note, in the process that serves, that it has."""
+        os.eventfd_write(self._answered, 1)
+
     def wait(self) -> None:
-        """Wait for it, and end as it did unless that is well."""
+        """Wait for it, and end as it did unless it has answered and ended well."""
         _, status = os.waitpid(self._child, 0)
         self._child = 0
         code = os.waitstatus_to_exitcode(status)
@@ -103,6 +121,10 @@ class _Serving:
             with contextlib.suppress(OSError):
                 signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
+        try:
+            os.eventfd_read(self._answered)
+        except BlockingIOError:
+            raise SystemExit(code) from None
         if code:
             raise SystemExit(code)
 
@@ -113,13 +135,26 @@ class _Serving:
         os.kill(self._child, signal.SIGTERM)
 
 
-def _serve_one(connection: socket.socket) -> None:
+def _serve_one(connection: socket.socket, done: Callable[[], None]) -> None:
+    """Serve the next task.
+
+    Args:
+        connection: Where it comes from, and its answer goes.
+        done: Called once it is answered.
+    """
     task = receive_task(connection)
     if task is None:
         return
 
+    own = os.getpid()
+
     def answer(message: Answer) -> None:
+        if os.getpid() != own:
+            # What the scenario's own code has forked has nothing to say.
+            os._exit(1)
         send(connection, message)
+        if not isinstance(message, Advanced):
+            done()
 
     try:
         _serve(task, answer)
@@ -127,11 +162,14 @@ def _serve_one(connection: socket.socket) -> None:
         answer(Failed(type(error).__name__, str(error)))
     except BrokenPipeError:
         return
-    except Exception as error:  # noqa: BLE001  the caller reports it
+    except PASSING:
+        raise
+    except BaseException as error:  # noqa: BLE001  the caller reports it
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}:{last.lineno}"
         traceback.print_exc(file=sys.stderr)
-        answer(Failed("EngineError", f"{type(error).__name__} at {place}: {error}"))
+        name, _, text = described(error).partition(": ")
+        answer(Failed("EngineError", f"{name} at {place}: {text}"))
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -139,7 +177,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
     _ASKED.append(number)
     # The caller may ask again while all is being put away, which takes a moment.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit(1)
+    raise WorkerEndError(1)
 
 
 def _end_if_asked() -> None:
@@ -149,7 +187,7 @@ def _end_if_asked() -> None:
     imports something is often in one.
     """
     if _ASKED:
-        raise SystemExit(1)
+        raise WorkerEndError(1)
 
 
 def _serve(task: Task, answer: object) -> None:
@@ -181,7 +219,7 @@ def _serve(task: Task, answer: object) -> None:
             budget=budget,
             on_progress=on_progress,
         )
-        answer(Explored(found))
+        answer(_without_left(Explored(found)))
         return
     with _runner(task, scenario, workdir) as runner:
         result: Answer
@@ -205,7 +243,33 @@ def _serve(task: Task, answer: object) -> None:
                 found = with_curves(runner, found, reuse=not task.fresh)
             result = Explored(found)
     # Only once nothing is left of it: the caller may look, or give the next task.
-    answer(result)
+    answer(_without_left(result))
+
+
+def _without_left(answer: Answer) -> Answer:
+    """End what is left of the scenario; with that there is no pass.
+
+    An invariant runs in this process, so that what it starts is under no control.
+    """
+    names = companions.end_left()
+    if not names:
+        return answer
+    left = f"an invariant left a process running: {', '.join(names)}"
+    match answer:
+        case Explored(found):
+            return Explored(_no_pass(found, left, as_expected=False))
+        case Replayed(trace, where, same):
+            return Replayed(_no_pass(trace, left), where, same)
+    return answer
+
+
+def _no_pass(judged: T, left: str, **fields: bool) -> T:
+    """Return what was judged with what is to be said of it, and unknown for passed."""
+    reason = "; ".join(filter(None, [judged.reason, left]))
+    if judged.verdict is not Verdict.PASSED:
+        return msgspec.structs.replace(judged, reason=reason)
+    unknown = Verdict.UNKNOWN
+    return msgspec.structs.replace(judged, verdict=unknown, reason=reason, **fields)
 
 
 @contextlib.contextmanager

@@ -8,13 +8,14 @@ abandoned before that has no end to judge, and no pass.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import traceback
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from racecheck.errors import ScenarioError
+from racecheck.errors import PASSING, ScenarioError
 from racecheck.invariants.completeness import cut_short, unended
 from racecheck.invariants.rules import Rule
 from racecheck.invariants.watch import Watch
@@ -195,6 +196,7 @@ class Judge:
         actor: str | None = None,
         view: View | None = None,
     ) -> None:
+        own = os.getpid()
         for name, each in whom.items():
             if name in self._violations or name in self._failed:
                 continue
@@ -202,7 +204,7 @@ class Judge:
                 view.forget_seen()
             try:
                 answer = complaint(question(each), "does not hold", LONGEST_MESSAGE)
-            except KeyboardInterrupt:
+            except PASSING:
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever it is, no verdict
                 self._failed[name] = f"{name} raised {_shown(error)}"
@@ -211,6 +213,9 @@ class Judge:
                     self._violations[name] = Violation(name, answer, step, actor)
             if view is not None and view.seen:
                 self.watch.saw(name, view.seen)
+        if os.getpid() != own:
+            # What an invariant has forked is not to go on as a second judge.
+            os._exit(1)
 
 
 def _overriding(

@@ -23,9 +23,10 @@ that shares are told apart first, which orders far fewer steps. Once somebody ha
 
 from __future__ import annotations
 
-import contextlib
+import os
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from racecheck.errors import PASSING
 from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Footprint, Kind, Resource, Step, Write
 
@@ -168,6 +169,7 @@ class Watch:
     ) -> None:
         """Find out what each invariant reads before the first step."""
         self._watching = True
+        own = os.getpid()
         for each in invariants:
             if isinstance(each, Bound):
                 self._bounds[each.name] = each
@@ -183,10 +185,17 @@ class Watch:
                 self._gated[each.name] = each
             view.forget_seen()
             # What it says of the start it says after the first step, or raises there.
-            with contextlib.suppress(Exception):
+            try:
                 each.after_step(view, history, _ANY_STEP)
+            except PASSING:
+                raise
+            except BaseException:  # noqa: BLE001, S110  the judge hears of it, too
+                pass
             if view.seen:
                 self._reads[each.name] = frozenset(view.seen)
+        if os.getpid() != own:
+            # What an invariant has forked is not to go on as a second judge.
+            os._exit(1)
 
     def saw(self, name: str, resources: AbstractSet[Resource]) -> None:
         """Take note of what an invariant has just read."""

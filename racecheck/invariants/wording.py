@@ -7,6 +7,7 @@ import signal
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from racecheck.errors import PASSING
 from racecheck.model import Ending
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def safe_repr(value: object) -> str:
     """Return the `repr` of a value, or its class where that fails."""
     try:
         return repr(value)
-    except Exception:  # noqa: BLE001 - a subject's own `repr` can raise anything
+    except PASSING:
+        raise
+    except BaseException:  # noqa: BLE001 - a subject's own `repr` can raise anything
         return f"<{type(value).__name__}>"
 
 
@@ -60,7 +63,9 @@ def described(error: BaseException) -> str:
     """Return an exception as tracebacks end, without needing it to be well made."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - as for `repr`
+    except PASSING:
+        raise
+    except BaseException:  # noqa: BLE001 - as for `repr`
         text = ""
     kind = type(error).__name__
     return f"{kind}: {text}" if text else kind
