@@ -18,7 +18,12 @@ import msgspec
 
 from racecheck.engine import actor as inside
 from racecheck.engine import measuring
-from racecheck.engine.births import CLONE_VFORK, CLONE_VM
+from racecheck.engine.births import (
+    CLONE_NAMESPACES,
+    CLONE_UNTRACED,
+    CLONE_VFORK,
+    CLONE_VM,
+)
 from racecheck.engine.commands import reaches_out
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
@@ -342,8 +347,14 @@ class Arrivals:
         if name == "clone3":
             # glibc falls back to clone, which then says what is wanted.
             self._registers.skip(task.tid, -errno.ENOSYS)
+        elif name == "clone" and raw[0] & CLONE_NAMESPACES:
+            self._note(f"clone into a namespace by {task.name}", refused=True)
+            self._registers.skip(task.tid, -errno.EPERM)
         elif name == "clone":
             self._control.births.flags[task.tid] = raw[0]
+            if raw[0] & CLONE_UNTRACED:
+                # The kernel would tell nobody of the child, which then is anybody's.
+                self._registers.edit(task.tid, {0: raw[0] & ~CLONE_UNTRACED})
         elif name == "vfork":
             self._control.births.flags[task.tid] = CLONE_VM | CLONE_VFORK
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 CLONE_VM: Final = 0x100
 CLONE_VFORK: Final = 0x4000
+CLONE_UNTRACED: Final = 0x800000
+CLONE_NAMESPACES: Final = 0x7E020000
+"""Flags of clone(2) that begin namespaces: of mounts, control groups, host names, IPC,
+users, process ids and the network."""
+
 _CLONE_FILES: Final = 0x400
 _CLONE_THREAD: Final = 0x10000
 EVENTS: Final = (ptrace.EVENT_FORK, ptrace.EVENT_VFORK, ptrace.EVENT_CLONE)

@@ -1,0 +1,111 @@
+"""Guards that an actor neither leaves its tracer nor changes the machine."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from racecheck.kernel.numbers import numbers
+from racecheck.model import Verdict
+from racecheck.scenario import Scenario
+from tests.engine.lab import Seen, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.processes
+
+_UNTRACED = 0x800000
+
+
+def call(name: str, *args: int) -> int:
+    """Make a call that Python has no function for.
+
+    Raises:
+        OSError: It fails.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    found: int = libc.syscall(numbers()[name], *map(ctypes.c_long, args))
+    if found == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return found
+
+
+def attempt(act: Callable[[Path], object]) -> Seen:
+    """Run an actor that tries something, and tells which error it got."""
+    made = Scenario("machine")
+
+    @made.actor
+    def one(box: Path) -> str:
+        (box / "before").touch()
+        try:
+            act(box)
+        except OSError as error:
+            return type(error).__name__
+        return "nothing"
+
+    return run(made)
+
+
+# --- children -------------------------------------------------------------------------
+
+
+def test_a_child_that_nobody_is_to_trace_is_traced() -> None:
+    def act(box: Path) -> None:
+        child = call("clone", _UNTRACED | signal.SIGCHLD, 0, 0, 0, 0)
+        if child == 0:
+            (box / "child").touch()
+            os._exit(3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+    seen = attempt(act)
+
+    assert seen.trace.uncontrolled == ()
+    assert seen.operation("one").value == "nothing"
+    made = next(step for step in seen.of("one", "openat") if "child" in str(step))
+    assert made.task == 1
+
+
+def test_no_such_child_outlives_its_execution() -> None:
+    def act(box: Path) -> None:
+        if call("clone", _UNTRACED | signal.SIGCHLD, 0, 0, 0, 0) == 0:
+            with open("/proc/self/stat", "rb") as file:
+                (box / "pid").write_bytes(file.read())
+            time.sleep(3600)
+            os._exit(0)
+        while not (box / "pid").exists():
+            os.sched_yield()
+
+    seen = attempt(act)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "one ended and left running: one:1 (python)" in seen.trace.reason
+    assert not psutil.pid_exists(int(seen.files["pid"].split()[0]))
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        *(0x00020000, 0x02000000, 0x04000000, 0x08000000),
+        *(0x10000000, 0x20000000, 0x40000000),
+    ],
+)
+def test_no_child_gets_a_namespace(flag: int) -> None:
+    def act(box: Path) -> None:
+        del box
+        if call("clone", flag | signal.SIGCHLD, 0, 0, 0, 0) == 0:
+            os._exit(0)
+
+    seen = attempt(act)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "clone into a namespace by one" in seen.trace.reason
+    assert seen.operation("one").value == "PermissionError"
