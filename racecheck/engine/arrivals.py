@@ -211,8 +211,8 @@ class Arrivals:
         name = pending.call.row.name
         text = f"{name} outside the sandbox by {task.name}: {pending.escape}"
         self._note(text, refused=True)
-        self._registers.skip(task.tid, -errno.EACCES)
-        return -errno.EACCES
+        self._registers.skip(task.tid, -pending.denial)
+        return -pending.denial
 
     def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -59,6 +61,11 @@ DEVICES: Final = frozenset(
     f"/dev/{name}" for name in ("null", "zero", "full", "tty", "random", "urandom")
 )
 """Devices that actors may write to."""
+_MADE_DEVICES: Final = frozenset(
+    {os.makedev(0, 0), os.makedev(1, 3), os.makedev(1, 5), os.makedev(1, 7)}
+)
+"""Character devices that actors may make: whiteouts of overlays, which lead nowhere,
+and `null`, `zero` and `full`."""
 SEMAPHORES: Final = "/dev/shm"  # noqa: S108  where the C library has them
 """Folder of named semaphores, which the C library keeps as files: sem_overview(7)."""
 
@@ -83,6 +90,7 @@ class Pending:
         files: What its descriptors lead to, by the name of the argument.
         inside: Whether it concerns the sandbox.
         escape: What it would change outside the sandbox, or empty.
+        denial: Error with which it is refused then.
         changes: How many steps had changed the box when this was found out.
         floats: Whether a path of its begins at a folder that is not known by name.
         made: Name of the inode that it has made, once it has.
@@ -94,6 +102,7 @@ class Pending:
     files: dict[str, OpenFile] = field(default_factory=dict)
     inside: bool = False
     escape: str = ""
+    denial: int = errno.EACCES
     changes: int = 0
     floats: bool = False
     made: str | None = None
@@ -181,6 +190,9 @@ class Meanings:
             pending.inside = any(first <= n <= last for n in descriptors.numbers())
         elif row.kind is Kind.DUP and row.index("newfd") is not None:
             pending.inside |= descriptors.find(call.number("newfd")) is not None
+        elif row.kind is Kind.MKNOD and (device := _leads_out(call)):
+            # A name in the box for what is outside of it.
+            pending.escape, pending.denial = device, errno.EPERM
         target = pending.args.get("target")
         if isinstance(target, str):
             pending.args["target"] = self._sandbox.display(target)
@@ -259,7 +271,8 @@ def _plan(
     paths = tuple(pair for pair in _PATHS if row.index(pair[0]) is not None)
     numbers = tuple(pair for pair in _FILES if row.index(pair[0]) is not None)
     more = any(row.index(name) is not None for name in ("last", "newfd", "target"))
-    return paths, numbers, more or row.kind in (Kind.GETCWD, Kind.EXIT)
+    more = more or row.kind in (Kind.GETCWD, Kind.EXIT, Kind.MKNOD)
+    return paths, numbers, more
 
 
 def _would_change(call: Call, argument: str) -> bool:
@@ -274,6 +287,15 @@ def _would_change(call: Call, argument: str) -> bool:
         # A second name inside for a file outside would let writes through.
         return True
     return kind in _CHANGING
+
+
+def _leads_out(call: Call) -> str:
+    """Return which device of the machine a call would make, or nothing."""
+    mode, device = call.number("mode"), call.number("device")
+    character = stat.S_ISCHR(mode)
+    if (character and device in _MADE_DEVICES) or not (character or stat.S_ISBLK(mode)):
+        return ""
+    return f"device {os.major(device)}:{os.minor(device)}"
 
 
 def _real(path: str) -> str:

@@ -31,6 +31,7 @@ _WRITE_FILE: Final = 1 << 1
 _REMOVE_DIR: Final = 1 << 4
 _REMOVE_FILE: Final = 1 << 5
 _MAKE_REG: Final = 1 << 8
+_MAKE_BLOCK: Final = 1 << 11
 _MAKE: Final = 0b1111111 << 6
 _REFER: Final = 1 << 13
 _TRUNCATE: Final = 1 << 14
@@ -68,7 +69,8 @@ def confine(
     """Let this process and all it starts change files in some places only.
 
     Args:
-        folders: Where all may be done.
+        folders: Where all may be done, but for making block devices. Nodes of
+            character devices can be whiteouts of an overlay.
         files: Files that may be written: devices, for instance.
         shared: Folders in which files, but nothing else, may be made and removed.
 
@@ -91,7 +93,7 @@ def confine(
     )
     try:
         for folder in folders:
-            _allow(ruleset, folder, handled)
+            _allow(ruleset, folder, handled & ~_MAKE_BLOCK)
         for folder in shared:
             _allow(ruleset, folder, write | _MAKE_REG | _REMOVE_FILE)
         for file in files:

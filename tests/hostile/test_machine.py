@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import stat
 import time
 from typing import TYPE_CHECKING
 
@@ -109,3 +110,43 @@ def test_no_child_gets_a_namespace(flag: int) -> None:
     assert seen.trace.verdict is Verdict.UNKNOWN
     assert "clone into a namespace by one" in seen.trace.reason
     assert seen.operation("one").value == "PermissionError"
+
+
+# --- devices --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "device"),
+    [
+        (stat.S_IFCHR, os.makedev(1, 11)),
+        (stat.S_IFCHR, os.makedev(5, 0)),
+        # Its bytes would not be those of the seed.
+        (stat.S_IFCHR, os.makedev(1, 9)),
+        (stat.S_IFBLK, os.makedev(0, 0)),
+        (stat.S_IFBLK, os.makedev(7, 200)),
+    ],
+)
+def test_no_name_in_the_box_leads_to_a_device(mode: int, device: int) -> None:
+    seen = attempt(lambda box: os.mknod(box / "node", mode | 0o600, device))
+
+    where = f"device {os.major(device)}:{os.minor(device)}"
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert f"mknodat outside the sandbox by one: {where}" in seen.trace.reason
+    assert seen.operation("one").value == "PermissionError"
+    assert "node" not in seen.files
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_what_leads_nowhere_is_made() -> None:
+    def act(box: Path) -> None:
+        os.mknod(box / "whiteout", stat.S_IFCHR, os.makedev(0, 0))
+        os.mknod(box / "null", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        os.mkfifo(box / "fifo")
+        (box / "null").write_text("nothing")
+        for name in ("whiteout", "null", "fifo"):
+            (box / name).unlink()
+
+    seen = attempt(act)
+
+    assert seen.operation("one").value == "nothing"
+    assert seen.trace.uncontrolled == ()
