@@ -24,7 +24,7 @@ from racecheck.engine.births import (
     CLONE_VFORK,
     CLONE_VM,
 )
-from racecheck.engine.commands import reaches_out
+from racecheck.engine.commands import fails_on_files, reaches_out
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_readable
@@ -321,7 +321,7 @@ class Arrivals:
                 self._note(f"{text} by {task.name}", refused=True)
                 self._registers.skip(task.tid, -errno.EPERM)
                 return False
-            if self._is_foreign(task, raw[0]):
+            if self._is_foreign(task, raw[0]) or fails_on_files(name, raw):
                 return False
         refusal = self._table.refused.get(number)
         self._note(f"{name} by {task.name}", refused=refusal is not None)

@@ -127,17 +127,14 @@ QUIET: dict[str, Condition] = {
         *(1, 3, 9, 10, 11, 16, 17, 1025, 1027, 1028, 1031, 1032, 1034),
         *range(1035, 1039),
     ),
-    # Terminals (TC*, TIOC*), FIONBIO, FIOASYNC, FIGETBSZ. FIONREAD is not among them:
-    # for a regular file it gives size and position.
+    # What a terminal is like (TCGET*, TIOCG*, TIOCOUTQ, TIOCMGET); FIONBIO, FIOASYNC,
+    # FIGETBSZ. FIONREAD is not among them: for a file it gives size and position.
     "ioctl": _when(
         1,
-        2,
-        *range(0x5401, 0x541B),
-        *range(0x541C, 0x5450),
-        0x5452,
-        *range(0x802C542A, 0x802C542E),
-        *range(0x402C542B, 0x402C542E),
-        *(0x80045430, 0x40045431, 0x80045432, 0x80045438, 0x80045439),
+        *(0x5401, 0x5405, 0x540F, 0x5411, 0x5413, 0x5415, 0x5419, 0x541E, 0x5424),
+        *(0x5429, 0x542E, 0x5432, 0x802C542A),
+        *(0x80045430, 0x80045432, 0x80045438, 0x80045439, 0x80045440),
+        *(0x5421, 0x5452, 2),
     ),
     # A mapping of no file.
     "mmap": _when(4, _WORD),

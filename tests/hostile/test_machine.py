@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import pty
+import re
 import signal
 import stat
+import subprocess
+import sys
+import termios
 import time
 from typing import TYPE_CHECKING
 
@@ -18,7 +24,7 @@ from racecheck.scenario import Scenario
 from tests.engine.lab import Seen, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.processes
@@ -150,3 +156,100 @@ def test_what_leads_nowhere_is_made() -> None:
 
     assert seen.operation("one").value == "nothing"
     assert seen.trace.uncontrolled == ()
+
+
+# --- terminals ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def terminal() -> Iterator[int]:
+    """A terminal that has nothing to do with any scenario: its descriptor."""
+    master, slave = pty.openpty()
+    yield slave
+    os.close(slave)
+    os.close(master)
+
+
+def state(terminal: int) -> tuple[object, ...]:
+    """Return what there is to change about a terminal."""
+    return termios.tcgetattr(terminal), os.get_terminal_size(terminal)
+
+
+def change_modes(terminal: int) -> None:
+    modes = termios.tcgetattr(terminal)
+    modes[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
+    try:
+        termios.tcsetattr(terminal, termios.TCSANOW, modes)
+    except termios.error as error:
+        raise OSError(*error.args) from error
+
+
+def change_size(terminal: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, bytes([7, 0, 7, 0, 0, 0, 0, 0]))
+
+
+def order(request: int, value: int | bytes = 0) -> Callable[[int], object]:
+    """Return what gives an order to a terminal."""
+    return lambda terminal: fcntl.ioctl(terminal, request, value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_modes,
+        change_size,
+        order(termios.TIOCSTI, b"x"),
+        order(termios.TIOCSCTTY),
+        order(termios.TIOCNOTTY),
+        order(termios.TIOCEXCL),
+        order(termios.TIOCSPGRP, (1).to_bytes(4, "little")),
+        order(termios.TCXONC),
+        order(0x5437),  # TIOCVHANGUP
+        order(0x4B3A, 1),  # KDSETMODE, which only a console takes
+    ],
+)
+def test_no_terminal_is_changed(change: Callable[[int], object], terminal: int) -> None:
+    before = state(terminal)
+    name = os.ttyname(terminal)
+
+    def act(box: Path) -> None:
+        del box
+        change(os.open(name, os.O_RDONLY | os.O_NOCTTY))
+
+    seen = attempt(act)
+
+    assert state(terminal) == before
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert re.search("ioctl 0x[0-9a-f]+ outside the sandbox by one", seen.trace.reason)
+    assert seen.operation("one").value == "PermissionError"
+
+
+def test_a_terminal_may_be_looked_at(terminal: int) -> None:
+    name = os.ttyname(terminal)
+
+    def act(box: Path) -> None:
+        del box
+        found = os.open(name, os.O_RDONLY | os.O_NOCTTY)
+        assert os.isatty(found)
+        state(found)
+        subprocess.run(["stty", "-a"], stdin=found, check=True)
+
+    seen = attempt(act)
+
+    assert seen.trace.uncontrolled == ()
+    assert seen.operation("one").value == "nothing"
+
+
+def test_what_is_no_terminal_says_so() -> None:
+    def act(box: Path) -> None:
+        read, _ = os.pipe()
+        places: list[str | Path] = ["/dev/null", sys.executable, box, box / "before"]
+        for found in (*(os.open(place, os.O_RDONLY) for place in places), read, 1):
+            assert not os.isatty(found)
+            with pytest.raises(OSError, match="Inappropriate ioctl"):
+                change_size(found)
+
+    seen = attempt(act)
+
+    assert seen.trace.uncontrolled == ()
+    assert seen.operation("one").value == "nothing"
