@@ -84,11 +84,7 @@ class Machine:
         self.filter = Filter(
             self.registers.audit_arch,
             self.table.harmless,
-            {
-                number: condition
-                for number, condition in self.table.stops.items()
-                if condition is not None
-            }
+            self.table.conditions
             # Clocks of processor time are the kernel's own.
             | {
                 self.table.number("clock_gettime"): Condition(

@@ -76,6 +76,10 @@ class Services:
                 self._note(timer, ordered=False)
         elif service is Service.BIND:
             self._bind(task, raw)
+        elif service is Service.DUMPABLE:
+            # A process that nobody may look into could not be traced by who has no
+            # rights beyond its own. It may say so, and nothing comes of it.
+            skip(task.tid, 0 if raw[1] in (0, 1) else -errno.EINVAL)
         elif service is Service.TARGET:
             self._sending.target(task, silent, raw)
         elif service is Service.GROUP:

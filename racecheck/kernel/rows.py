@@ -85,6 +85,7 @@ class Service(StrEnum):
     ALARM = "alarm"
     BIND = "bind"
     TARGET = "target"
+    DUMPABLE = "dumpable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ FS_IOC_GETFLAGS, FS_IOC_SETFLAGS = 0x80086601, 0x40086602
 FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR = 0x801C581F, 0x401C5820
 
 AT_REMOVEDIR = 0x200
+PR_SET_DUMPABLE = 4
 
 
 def _when(argument: int, *values: int, negate: bool = False) -> Condition:
@@ -138,8 +140,12 @@ QUIET: dict[str, Condition] = {
     ),
     # A mapping of no file.
     "mmap": _when(4, _WORD),
+    # What the kernel has logged, and how much that is. SYSLOG_ACTION_READ is not among
+    # them, since it takes away what it reads.
+    "syslog": _when(0, 3, 9, 10),
+    "prctl": _when(0, PR_SET_DUMPABLE, negate=True),
 }
-"""Arguments with which a call that has rows needs no stop.
+"""Arguments with which a call that is not harmless in general needs no stop.
 
 All others stop, so that a command which no row knows is named and not passed over.
 """
@@ -327,6 +333,8 @@ SERVICES: tuple[Silent, ...] = (
             *("sched_getattr", "sched_setattr"),
         )
     ),
+    # No other option stops.
+    Silent("prctl", Service.DUMPABLE, ("option", "value")),
     Silent("fork", Service.SPAWN),
     Silent("vfork", Service.SPAWN),
     Silent("clone", Service.SPAWN, ("flags", "_", "_", "_", "_")),
@@ -364,7 +372,7 @@ REFUSED: dict[str, int] = {
     **_refuse(errno.EPERM, "name_to_handle_at open_by_handle_at"),
     **_refuse(errno.EPERM, "fanotify_init fanotify_mark userfaultfd"),
     # Other processes, and the kernel itself.
-    **_refuse(errno.EPERM, "ptrace process_vm_writev bpf"),
+    **_refuse(errno.EPERM, "ptrace process_vm_writev bpf syslog"),
     **_refuse(errno.EPERM, "swapon swapoff acct quotactl quotactl_fd reboot"),
     **_refuse(errno.EPERM, "init_module finit_module delete_module"),
     **_refuse(errno.EPERM, "kexec_load kexec_file_load iopl ioperm vhangup"),
@@ -433,7 +441,7 @@ HARMLESS = (
         """
         sched_yield sched_get_priority_max sched_get_priority_min getcpu set_tid_address
         set_robust_list get_robust_list rseq rseq_slice_yield futex_wake futex_requeue
-        prctl arch_prctl modify_ldt personality uretprobe uprobe kcmp perf_event_open
+        arch_prctl modify_ldt personality uretprobe uprobe kcmp perf_event_open
         getrlimit setrlimit umask
         """
         # Users and what they may do.
@@ -453,7 +461,7 @@ HARMLESS = (
         """
         # The machine.
         """
-        uname syslog sysfs ustat statmount listmount listns
+        uname sysfs ustat statmount listmount listns
         """
     )
 )
@@ -461,6 +469,6 @@ HARMLESS = (
 
 
 def stops(name: str) -> Condition | None:
-    """Return with which arguments a call of `ROWS` has to stop; None means always."""
+    """Return with which arguments a call has to stop; None means always."""
     quiet = QUIET.get(name)
     return quiet and Condition(quiet.argument, quiet.values, negate=not quiet.negate)

@@ -9,6 +9,7 @@ from racecheck.kernel.numbers import names, numbers
 from racecheck.kernel.rows import (
     CARRIERS,
     HARMLESS,
+    QUIET,
     REFUSED,
     ROWS,
     SERVICES,
@@ -31,6 +32,7 @@ class Table:
     Attributes:
         machine: Name of the machine.
         stops: With which arguments each call that is a step has to stop.
+        conditions: The same for each call that does not always stop, step or not.
         services: Calls that racecheck serves.
         refused: Error with which each refused call fails.
         carriers: Numbers of `CARRIERS`.
@@ -53,6 +55,12 @@ class Table:
         }
         self.stops = {
             number: stops(rows[0].name) for number, rows in self._rows.items()
+        }
+        quiet = {name: stops(name) for name in QUIET}
+        self.conditions = {
+            number: condition
+            for number, condition in self._by_number(quiet).items()
+            if condition is not None
         }
         self.services = self._by_number({row.name: row for row in SERVICES})
         self.refused = self._by_number(REFUSED)

@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from racecheck.kernel.numbers import numbers
+from racecheck.kernel.rows import PR_SET_DUMPABLE
 from racecheck.model import Verdict
 from racecheck.scenario import Scenario
 from tests.engine.lab import Seen, run
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.processes
 
 _UNTRACED = 0x800000
+_PR_GET_DUMPABLE = 3
 
 
 def call(name: str, *args: int) -> int:
@@ -253,3 +255,46 @@ def test_what_is_no_terminal_says_so() -> None:
 
     assert seen.trace.uncontrolled == ()
     assert seen.operation("one").value == "nothing"
+
+
+# --- the kernel -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [1, 2, 4, 8])
+def test_the_log_of_the_kernel_is_not_changed(action: int) -> None:
+    def act(box: Path) -> None:
+        del box
+        # A level of 0 and a length of -1 do nothing, should the kernel get to see them.
+        call("syslog", action, 0, 0 if action == 8 else -1)
+
+    seen = attempt(act)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "syslog by one" in seen.trace.reason
+    assert seen.operation("one").value == "PermissionError"
+
+
+def test_what_is_logged_may_be_asked() -> None:
+    seen = attempt(lambda _: call("syslog", 10, 0, 0))
+
+    assert seen.trace.uncontrolled == ()
+
+
+# --- what a tracer needs --------------------------------------------------------------
+
+
+def test_nobody_becomes_invisible_to_its_tracer() -> None:
+    def act(box: Path) -> None:
+        assert call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+        assert call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0) == 0
+        assert call("prctl", _PR_GET_DUMPABLE, 0, 0, 0, 0) == 1
+        call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
+        (box / "after").write_text("written")
+        with pytest.raises(OSError, match="Invalid argument"):
+            call("prctl", PR_SET_DUMPABLE, 2, 0, 0, 0)
+
+    seen = attempt(act)
+
+    assert seen.operation("one").value == "nothing"
+    assert seen.trace.verdict is Verdict.PASSED
+    assert seen.files["after"] == "written"
