@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from racecheck.engine.task import Process, Task
     from racecheck.footprint import Names
     from racecheck.kernel.call import Call
-    from racecheck.kernel.rows import Row, Silent
+    from racecheck.kernel.rows import Silent
 
 _GIVING_WAY: Final = 20
 """Sleeps of no length, in a row, after which some time passes."""
@@ -164,7 +164,7 @@ class Arrivals:
             return False
         if not pending.inside:
             task.number = number
-            return self._outside(task, row, raw)
+            return self._outside(task, call)
         if kind is Kind.MAP:
             if raw[3] & _MAP_ANONYMOUS:
                 return False
@@ -214,11 +214,12 @@ class Arrivals:
         self._registers.skip(task.tid, -pending.denial)
         return -pending.denial
 
-    def _outside(self, task: Task, row: Row, raw: tuple[int, ...]) -> bool:
+    def _outside(self, task: Task, call: Call) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""
+        row, raw = call.row, call.raw
         kind = row.kind
-        if kind in (Kind.WRITE, Kind.COPY):
-            self._limits.output(task, row, raw)
+        if kind in (Kind.WRITE, Kind.COPY, Kind.ALLOCATE):
+            self._limits.fill(task, call)
         if kind not in (Kind.READ, Kind.WRITE):
             return False
         process = task.process

@@ -7,26 +7,27 @@ as many steps as it may.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.pending import SEMAPHORES
 from racecheck.kernel.call import transfer
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
-    from racecheck.engine.task import Task
+    from racecheck.engine.task import Actor, Task
     from racecheck.engine.watchdog import Watchdog
     from racecheck.kernel.call import Call
-    from racecheck.kernel.rows import Row
 
 MOST_WRITTEN: Final = 10**9
 """Bytes that all actors of one execution may write into the sandbox."""
 
 MOST_PRINTED: Final = 64 * 10**6
-"""Bytes that one actor may print."""
+"""Bytes that one actor may print, and write to files in memory and to semaphores."""
 
 MOST_TASKS: Final = 500
 """Processes and threads that one actor may have at a time."""
@@ -38,6 +39,9 @@ MOST_MEMORY: Final = min(
 
 # Modes of fallocate(2) that take no room: punching holes, and moving what is there.
 _TAKES_NO_ROOM: Final = 0x02 | 0x08 | 0x20
+_BLOCK: Final = 512
+"""Bytes of a block as stat(2) counts them."""
+_NO_OUTPUTS: Final = ("/memfd:", f"{SEMAPHORES}/sem.")
 
 
 class Room:
@@ -80,6 +84,10 @@ class Limits:
 
     def __init__(self, watchdog: Watchdog) -> None:
         self._watchdog = watchdog
+        # For each actor, the files outside the sandbox that it fills, by device and
+        # inode, and the most bytes that they can have.
+        self._filled: dict[str, set[tuple[int, int]]] = {}
+        self._asked: dict[str, int] = {}
 
     def is_full(self, task: Task) -> bool:
         """Say whether an actor that starts a process or a thread has too many.
@@ -96,20 +104,59 @@ class Limits:
         )
         return True
 
-    def output(self, task: Task, row: Row, raw: Sequence[int]) -> None:
-        """Look at an actor that is about to write to something outside the sandbox.
+    def fill(self, task: Task, call: Call) -> None:
+        """Look at an actor that is about to fill a file outside the sandbox.
 
-        A file that it has open for writing there can only be its output.
+        One that it has open for writing there can only be its output, a file in memory
+        that has no name, or a named semaphore. If all of them would get too large, it
+        has been killed.
         """
-        place = row.index("outfd" if row.kind is Kind.COPY else "fd")
-        if place is None:
+        place = "outfd" if call.row.kind is Kind.COPY else "fd"
+        if call.row.index(place) is None:
             return
-        descriptor = raw[place] & 0xFFFFFFFF
+        path = f"/proc/{task.process.proc}/fd/{call.number(place)}"
         try:
-            status = os.stat(f"/proc/{task.process.proc}/fd/{descriptor}")
+            status = os.stat(path)
+            name = os.readlink(path)
         except OSError:
             return
-        if stat.S_ISREG(status.st_mode) and status.st_size > MOST_PRINTED:
-            self._watchdog.break_off(
-                f"{task.name} prints more than {MOST_PRINTED:,} bytes"
-            )
+        if not stat.S_ISREG(status.st_mode):
+            return
+        actor = task.actor
+        files = self._filled.setdefault(actor.name, set())
+        files.add((status.st_dev, status.st_ino))
+        wanted = transfer(call) + _allocated(call)
+        self._asked[actor.name] = self._asked.get(actor.name, 0) + wanted
+        if self._asked[actor.name] <= MOST_PRINTED:
+            return
+        if call.row.kind is Kind.COPY:
+            # How much there is to copy is not known.
+            wanted = 0
+        self._asked[actor.name] = taken = _room(actor, files) + wanted
+        if taken > MOST_PRINTED:
+            text, where = f"{MOST_PRINTED:,} bytes", ""
+            does = "prints"
+            if name.startswith(_NO_OUTPUTS):
+                does, where = "writes", " outside the sandbox"
+            self._watchdog.break_off(f"{task.name} {does} more than {text}{where}")
+
+
+def _room(actor: Actor, files: Collection[tuple[int, int]]) -> int:
+    """Return how much room some files take that an actor has, or can have, open."""
+    paths = [entry.path for entry in _entries(SEMAPHORES) if entry.name[:4] == "sem."]
+    for process in actor.processes():
+        paths += [entry.path for entry in _entries(f"/proc/{process.proc}/fd")]
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            if (file := (status.st_dev, status.st_ino)) in files:
+                found[file] = status.st_blocks * _BLOCK
+    return sum(found.values())
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        return list(os.scandir(folder))
+    except OSError:
+        return []

@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -21,7 +22,6 @@ from tests.engine.lab import Seen, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from racecheck.engine import Machine
 
@@ -160,12 +160,102 @@ def print_a_file_without_end() -> None:
         os.sendfile(1, source, 0, _MEGABYTE)
 
 
-@pytest.mark.parametrize("flood", [print_without_end, print_a_file_without_end])
+def print_at_once() -> None:
+    os.write(1, mmap.mmap(-1, 65 * _MEGABYTE))
+
+
+def reserve_output() -> None:
+    os.posix_fallocate(1, 0, 100 * _MEGABYTE)
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [print_without_end, print_a_file_without_end, print_at_once, reserve_output],
+)
 def test_who_prints_without_end_is_ended(flood: Callable[[], None]) -> None:
     seen = ended(run(with_another(flood)), "prints more than 64,000,000 bytes")
 
     # Only its beginning is kept.
-    assert 0 < len(seen.printed["one"]) < _MEGABYTE
+    assert len(seen.printed.get("one", "")) < _MEGABYTE
+
+
+# --- files without a name in the box --------------------------------------------------
+
+_SEMAPHORE = Path("/dev/shm", f"sem.racecheck-test-{os.getpid()}")
+
+
+def reserve_memory() -> None:
+    os.posix_fallocate(os.memfd_create("file"), 0, 100 * _MEGABYTE)
+
+
+def write_memory_at_once() -> None:
+    os.write(os.memfd_create("file"), mmap.mmap(-1, 65 * _MEGABYTE))
+
+
+def write_many_files_in_memory() -> None:
+    for _ in range(10):
+        os.write(os.memfd_create("file"), mmap.mmap(-1, 10 * _MEGABYTE))
+
+
+def write_files_in_memory_of_many() -> None:
+    for _ in range(10):
+        if os.fork() == 0:
+            os.write(os.memfd_create("file"), mmap.mmap(-1, 10 * _MEGABYTE))
+            time.sleep(3600)
+    time.sleep(1)
+    os.write(os.memfd_create("file"), b"x")
+
+
+def reserve_a_semaphore() -> None:
+    descriptor = os.open(_SEMAPHORE, os.O_RDWR | os.O_CREAT)
+    os.posix_fallocate(descriptor, 0, 100 * _MEGABYTE)
+
+
+def write_semaphores() -> None:
+    for number in range(10):
+        descriptor = os.open(f"{_SEMAPHORE}{number}", os.O_RDWR | os.O_CREAT)
+        os.write(descriptor, mmap.mmap(-1, 10 * _MEGABYTE))
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        reserve_memory,
+        write_memory_at_once,
+        write_many_files_in_memory,
+        write_files_in_memory_of_many,
+        reserve_a_semaphore,
+        write_semaphores,
+    ],
+)
+def test_who_fills_memory_by_files_is_ended(fill: Callable[[], None]) -> None:
+    seen = run(with_another(fill))
+
+    left = list(_SEMAPHORE.parent.glob(f"{_SEMAPHORE.name}*"))
+    size = sum(path.stat().st_size for path in left)
+    for path in left:
+        path.unlink()
+    assert seen.trace.verdict is Verdict.VIOLATED
+    reason = "one(:[0-9]+)? writes more than 64,000,000 bytes outside the sandbox"
+    assert re.fullmatch(reason, seen.trace.reason)
+    assert size <= 64 * _MEGABYTE
+
+
+def test_files_that_are_gone_take_no_room() -> None:
+    def one() -> None:
+        for _ in range(10):
+            descriptor = os.memfd_create("file")
+            os.write(descriptor, mmap.mmap(-1, 10 * _MEGABYTE))
+            os.close(descriptor)
+        descriptor = os.memfd_create("file")
+        for _ in range(10):
+            os.pwrite(descriptor, mmap.mmap(-1, 10 * _MEGABYTE), 0)
+        os.posix_fallocate(descriptor, 0, 20 * _MEGABYTE)
+
+    seen = run(with_another(one))
+
+    assert seen.trace.verdict is Verdict.PASSED
 
 
 # --- the box --------------------------------------------------------------------------
