@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,9 @@ _DIGITS: Final = 4
 _MOST_FOLDERS: Final = 10**_DIGITS
 _LOCK: Final = "lock"
 _FRESH_LOCK: Final = "lock.new"
+_MODE: Final = 0o700
+FOLDERS: Final = ("sandbox", "output")
+"""What a run makes in its folder, beside the lock."""
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 """What file systems say that have no hard links."""
 _DEEPEST: Final = 8
@@ -85,8 +89,33 @@ def remove_left_over(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{_PREFIX}{'[0-9]' * _DIGITS}"):
             with contextlib.suppress(OSError):
-                if folder.lstat().st_uid == os.getuid():
+                if _is_a_sandbox(folder):
                     _remove_if_abandoned(folder)
+
+
+def _is_a_sandbox(folder: Path) -> bool:
+    """Say whether a folder can be one of this user's that a run has made.
+
+    Who calls a folder of his own like that has other things in it; and if it is empty,
+    it has other modes.
+    """
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        return False
+    entries = list(os.scandir(folder))
+    if not entries:
+        return status.st_mode & 0o777 == _MODE
+    return all(
+        entry.is_dir(follow_symlinks=False)
+        if entry.name in FOLDERS
+        else entry.name in (_LOCK, _FRESH_LOCK) and _is_a_lock(entry)
+        for entry in entries
+    )
+
+
+def _is_a_lock(entry: os.DirEntry[str]) -> bool:
+    regular = entry.is_file(follow_symlinks=False)
+    return regular and entry.stat(follow_symlinks=False).st_size == 0
 
 
 def _make_folder(parent: Path) -> tuple[int, int]:
@@ -106,7 +135,7 @@ def _claim(folder: Path) -> int | None:
     """Make a folder and lock it; return None if it is somebody else's."""
     while True:
         try:
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=_MODE)
             return _lock(folder)
         except FileExistsError:
             return None
@@ -122,7 +151,7 @@ def _claim(folder: Path) -> int | None:
 def _remove_if_abandoned(folder: Path) -> None:
     lock = folder / _LOCK
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         _remove_unlocked(folder)
         return
@@ -140,7 +169,7 @@ def _remove_unlocked(folder: Path) -> None:
     """Remove a folder that is not locked; who was about to do so makes it anew."""
     with contextlib.suppress(FileNotFoundError):
         fresh = folder / _FRESH_LOCK
-        descriptor = os.open(fresh, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(fresh, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             # Its owner, if it lives, waits for this, and then finds it gone.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -226,11 +255,12 @@ def empty(folder: str) -> None:
 
 def _empty(folder: str, depth: int) -> list[str]:
     """Remove what is in a folder; return the folders that lie too deep for that."""
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        # Else nothing below it can be reached, not even to change the modes of that.
+        with contextlib.suppress(FileNotFoundError):
+            unfix(folder)
+            os.chmod(folder, 0o700)
     try:
-        entries = list(os.scandir(folder))
-    except PermissionError:
-        unfix(folder)
-        os.chmod(folder, 0o700)
         entries = list(os.scandir(folder))
     except FileNotFoundError:
         return []

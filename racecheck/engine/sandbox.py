@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from racecheck.engine.claim import claim, empty, remove_folder
+from racecheck.engine.claim import FOLDERS, claim, empty, remove_folder
 from racecheck.engine.initial import FRESH, Initial
 from racecheck.errors import CannotRunError
 
@@ -63,8 +63,7 @@ class Sandbox:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
         try:
             self.folder, self._lock = claim(parent)
-            self.root = self.folder / "sandbox"
-            self.outputs = self.folder / "output"
+            self.root, self.outputs = (self.folder / name for name in FOLDERS)
             try:
                 self.root.mkdir()
                 self.outputs.mkdir()

@@ -359,7 +359,7 @@ def test_what_is_left_of_making_and_removing_a_folder_is_removed_at_once(
     left: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = tmp_path / "racecheck-0000"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     for name in left:
         if name == "sandbox":
             (folder / name / "deep").mkdir(parents=True)
