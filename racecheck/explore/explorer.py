@@ -93,7 +93,7 @@ class _Tally:
 
 
 class _TooCoarseError(Exception):
-    """Somebody had more than his share of a bound, so that its number counts."""
+    """Orders that differ for an invariant were taken for the same; see `Watch`."""
 
 
 def explore(
@@ -130,7 +130,7 @@ def explore(
         except StateKeptError:
             fresh = True
         except _TooCoarseError:
-            runner.watch.is_exact = True
+            runner.watch.refine()
         except NotRepeatedError:
             runner.repeats = False
 
@@ -236,7 +236,7 @@ def _explore_one(
         repeats=True,
         compare=both,
     )
-    if runner.watch.is_too_coarse and not runner.watch.is_exact:
+    if runner.watch.is_too_coarse:
         raise _TooCoarseError
     if trace is None:
         tally.count(None)

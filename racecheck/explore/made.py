@@ -16,6 +16,7 @@ from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.habits import StateKeptError
 from racecheck.explore.traces import actors_depend
+from racecheck.invariants.watch import Fineness
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
 from racecheck.scheduling.ahead import Lesson, learn, lesson_of
 
@@ -79,7 +80,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
         scheduler: What makes it, pickled.
         footprints: Whether its steps get footprints.
         reuse: Whether actors may run in processes that were used before.
-        exact: Whether bounds are told apart by their numbers.
+        fineness: How finely orders are told apart for invariants.
         most: The most executions of the series.
     """
 
@@ -88,7 +89,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
     scheduler: bytes
     footprints: bool
     reuse: bool
-    exact: bool
+    fineness: Fineness
     most: int = 1
 
 
@@ -195,8 +196,9 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
     # What can be learned in a lesson need not be noted.
     notes = None if lesson_of(scheduler) is not None else _Noting(scheduler)
     watch = runner.watch
-    before = watch.is_exact, watch.is_too_coarse, runner.spun
-    watch.is_exact, watch.is_too_coarse, runner.spun = order.exact, False, False
+    before = watch.fineness, watch.needed, runner.spun
+    watch.fineness = watch.needed = order.fineness
+    runner.spun = False
     try:
         trace = runner.run(
             scheduler if notes is None else notes,
@@ -212,7 +214,7 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
         runner.repeats = False
         return Made(order.number)
     finally:
-        watch.is_exact, watch.is_too_coarse, runner.spun = before
+        watch.fineness, watch.needed, runner.spun = before
     plain = trace is None or (
         trace.verdict is Verdict.PASSED and not trace.violations and not too_coarse
     )

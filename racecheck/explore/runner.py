@@ -82,7 +82,7 @@ class Runner:
             for program in self.programs
         )
         self._judge = Judge(scenario.invariants)
-        self._was_exact = self.watch.is_exact
+        self._fineness = self.watch.fineness
         machine.serve(self.programs)
 
     @property
@@ -128,9 +128,9 @@ class Runner:
             StateKeptError: An actor did not do what it did in the same situation.
         """
         repeats = repeats and footprints and not (record or outputs)
-        if self._was_exact != self.watch.is_exact:
+        if self._fineness != self.watch.fineness:
             # Footprints are other ones.
-            self._was_exact = self.watch.is_exact
+            self._fineness = self.watch.fineness
             self._repeated.forget()
         execution = Execution(
             self._machine,

@@ -271,7 +271,7 @@ class Team:
             scheduler=pickle.dumps(scheduler),
             footprints=bool(getattr(scheduler, "needs_footprints", False)),
             reuse=self._reuse,
-            exact=self._runner.watch.is_exact,
+            fineness=self._runner.watch.fineness,
             most=most,
         )
 

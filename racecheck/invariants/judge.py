@@ -13,11 +13,12 @@ import posixpath
 import traceback
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from racecheck.errors import PASSING, ScenarioError
+from racecheck.invariants.asking import asked_of, noting
 from racecheck.invariants.completeness import cut_short, unended
-from racecheck.invariants.rules import Rule
+from racecheck.invariants.rules import Rule, is_shipped
 from racecheck.invariants.watch import Watch
 from racecheck.invariants.wording import (
     LONGEST_MESSAGE,
@@ -71,7 +72,7 @@ class Judge:
         # Most have nothing to say at most times, and there are more steps than else.
         self._at_steps = _overriding("after_step", self._invariants)
         self._at_returns = _overriding("at_return", self._invariants)
-        self._rules = [each for each in self._invariants.values() if _can_keep(each)]
+        self._rules = [each for each in self._invariants.values() if is_shipped(each)]
         self._can_keep = len(self._rules) == len(self._invariants)
         self.watch = Watch()
         self._violations: dict[str, Violation] = {}
@@ -103,7 +104,7 @@ class Judge:
         self._ended = False
         self._incomplete = ()
         self.watch.clear()
-        self._ask(self._invariants, lambda each: each.start(view))
+        self._ask(self._invariants, lambda each, _: each.start(view))
         if history is not None:
             self.watch.look(self._invariants.values(), view, history)
 
@@ -116,7 +117,8 @@ class Judge:
         if self._at_steps:
             self._ask(
                 self._at_steps,
-                lambda each: each.after_step(view, history, step),
+                lambda each, told: each.after_step(view, told, step),
+                history,
                 step=step.index,
                 actor=step.actor,
                 view=view,
@@ -133,7 +135,8 @@ class Judge:
         """
         self._ask(
             self._at_returns,
-            lambda each: each.at_return(view, history, operation),
+            lambda each, told: each.at_return(view, told, operation),
+            history,
             step=history.steps[-1].index if history.steps else None,
             actor=operation.actor,
             view=view,
@@ -165,7 +168,7 @@ class Judge:
 
     def on_end(self, view: View, history: History) -> None:
         """Judge the whole execution."""
-        self._ask(self._invariants, lambda each: each.at_end(view, history))
+        self._ask(self._invariants, lambda each, told: each.at_end(view, told), history)
         self._incomplete = tuple(chain(unended(history), cut_short(history)))
         self._ended = self._started
 
@@ -191,7 +194,8 @@ class Judge:
     def _ask(
         self,
         whom: Mapping[str, Invariant],
-        question: Callable[[Invariant], object],
+        question: Callable[[Invariant, Any], object],
+        history: History | None = None,
         step: int | None = None,
         actor: str | None = None,
         view: View | None = None,
@@ -202,8 +206,11 @@ class Judge:
                 continue
             if view is not None:
                 view.forget_seen()
+            told = None if history is None else noting(history, each)
             try:
-                answer = complaint(question(each), "does not hold", LONGEST_MESSAGE)
+                answer = complaint(
+                    question(each, told), "does not hold", LONGEST_MESSAGE
+                )
             except PASSING:
                 raise
             except BaseException as error:  # noqa: BLE001 - whatever it is, no verdict
@@ -211,6 +218,8 @@ class Judge:
             else:
                 if answer is not None:
                     self._violations[name] = Violation(name, answer, step, actor)
+            if told is not None:
+                self.watch.asked(name, asked_of(told))
             if view is not None and view.seen:
                 self.watch.saw(name, view.seen)
         if os.getpid() != own:
@@ -228,15 +237,6 @@ def _overriding(
         for name, each in invariants.items()
         if getattr(getattr(each, method), "__func__", None) is not nothing
     }
-
-
-def _can_keep(invariant: Invariant) -> TypeGuard[Rule]:
-    """Return whether `Rule.keep` takes all that an invariant knows of an execution.
-
-    It does not of what somebody else's subclass may hold in its attributes.
-    """
-    package = type(invariant).__module__.partition(".")[0]
-    return isinstance(invariant, Rule) and package == Rule.__module__.partition(".")[0]
 
 
 def _checked(invariants: Iterable[Invariant]) -> list[Invariant]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from racecheck.invariants.actors import Gate, actors_of
 from racecheck.invariants.steps import may_have_changed
@@ -16,7 +16,7 @@ from racecheck.model import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from racecheck.model import History, Operation, Step, View
+    from racecheck.model import History, Invariant, Operation, Step, View
 
 
 _CHANGES: Final = (set, dict, list, Gate)
@@ -30,10 +30,13 @@ class Rule:
         ends: Kinds of ends that can change what it says though no file has changed.
         needs_calls: Whether it judges by the calls that actors make, so that an engine
             which does not follow those cannot have it judged.
+        is_noted: Whether what it asks of the history is noted as it does, and counts
+            beside `ends`.
     """
 
     ends: frozenset[Kind] = frozenset()
     needs_calls = False
+    is_noted = False
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -182,3 +185,13 @@ class OperationRule(Rule):
     def judge(self, operation: Operation, history: History) -> str | None:
         """Say what is wrong with how it ended."""
         raise NotImplementedError
+
+
+def is_shipped(invariant: Invariant) -> TypeGuard[Rule]:
+    """Return whether an invariant is one of those here, and no subclass of one.
+
+    What somebody else's class keeps in its attributes, and what it depends on, is
+    known of by nobody.
+    """
+    package = type(invariant).__module__.partition(".")[0]
+    return isinstance(invariant, Rule) and package == Rule.__module__.partition(".")[0]

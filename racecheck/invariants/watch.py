@@ -19,6 +19,11 @@ changes what is left of the bound. Equal changes commute, and nothing else is re
 long as nobody has more than his own share, the bound holds whatever the others do, so
 that shares are told apart first, which orders far fewer steps. Once somebody has more,
 `Watch.is_too_coarse` asks for the exploration to begin anew with the number itself.
+
+What has happened so far is no file. An invariant that asks which operations have ended
+sees each end, as far as it reads no file, too, and one that asks for the steps sees
+every step: the earlier ones as well, so that an exploration begins anew if it turns out
+in the middle of an execution.
 """
 
 from __future__ import annotations
@@ -26,8 +31,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+import msgspec
+
 from racecheck.errors import PASSING
 from racecheck.footprint import conflicts
+from racecheck.invariants.asking import Asked, asked_of, noting
+from racecheck.invariants.steps import is_crash
 from racecheck.model import EMPTY, Footprint, Kind, Resource, Step, Write
 
 if TYPE_CHECKING:
@@ -87,6 +96,22 @@ class Timely(Protocol):
         ...
 
 
+class Fineness(msgspec.Struct, frozen=True):
+    """How finely orders are told apart for invariants.
+
+    Attributes:
+        exact: Whether bounds are told apart by their numbers, not by shares.
+        asked: How much each invariant asks of the history, if it asks at all.
+    """
+
+    exact: bool = False
+    asked: dict[str, int] = {}
+
+    def and_of(self, name: str, asked: int) -> Fineness:
+        """Return the same for an invariant that asks so much of the history."""
+        return Fineness(self.exact, {**self.asked, name: asked})
+
+
 class _Kept(NamedTuple):
     """What a `Watch` knows of an execution that changes with its steps."""
 
@@ -96,20 +121,20 @@ class _Kept(NamedTuple):
     begun: frozenset[tuple[str, int]]
     judged: frozenset[str]
     ended: int
-    is_too_coarse: bool
+    needed: Fineness
 
 
 class Watch:
     """What each invariant reads in the present state, for one execution.
 
-    Invariants that read nothing in this way are about operations alone, whose order
-    decides nothing for them, unless they say that they are about operations `in_time`:
-    then the end of one and the beginning of another cannot be exchanged, while two ends
-    can, and two beginnings.
+    Invariants that read and ask for nothing in this way are about operations alone,
+    whose order decides nothing for them, unless they say that they are about operations
+    `in_time`: then the end of one and the beginning of another cannot be exchanged,
+    while two ends can, and two beginnings.
 
     Attributes:
-        is_exact: Whether bounds are told apart by their numbers, not by shares.
-        is_too_coarse: Whether somebody had more than his share while they were not.
+        fineness: How finely orders are told apart.
+        needed: How finely they should have been.
     """
 
     def __init__(self) -> None:
@@ -125,8 +150,17 @@ class Watch:
         self._timely: list[Timely] = []
         self._begun: set[tuple[str, int]] = set()
         self._watching = False
-        self.is_exact = False
-        self.is_too_coarse = False
+        self.fineness = Fineness()
+        self.needed = self.fineness
+
+    @property
+    def is_too_coarse(self) -> bool:
+        """Whether orders that differ may have been taken for the same."""
+        return self.needed != self.fineness
+
+    def refine(self) -> None:
+        """Tell apart from now on what had to be."""
+        self.fineness = self.needed
 
     def clear(self) -> None:
         """Forget the last execution."""
@@ -150,7 +184,7 @@ class Watch:
             frozenset(self._begun),
             self._judged,
             self._ended,
-            self.is_too_coarse,
+            self.needed,
         )
 
     def resume(self, kept: object) -> None:
@@ -162,7 +196,10 @@ class Watch:
         self._begun = set(kept.begun)
         self._judged = kept.judged
         self._ended = kept.ended
-        self.is_too_coarse = self.is_too_coarse or kept.is_too_coarse
+        exact = self.needed.exact or kept.needed.exact
+        self.needed = Fineness(exact, self.needed.asked)
+        for name, asked in kept.needed.asked.items():
+            self.asked(name, asked)
 
     def look(
         self, invariants: Iterable[Invariant], view: View, history: History
@@ -184,18 +221,29 @@ class Watch:
             if isinstance(each, Gated) and self._ends[each.name]:
                 self._gated[each.name] = each
             view.forget_seen()
+            told = noting(history, each)
             # What it says of the start it says after the first step, or raises there.
             try:
-                each.after_step(view, history, _ANY_STEP)
+                each.after_step(view, told, _ANY_STEP)
             except PASSING:
                 raise
             except BaseException:  # noqa: BLE001, S110  the judge hears of it, too
                 pass
             if view.seen:
                 self._reads[each.name] = frozenset(view.seen)
+            was_enough = not self.is_too_coarse
+            self.asked(each.name, asked_of(told))
+            if was_enough:
+                # Nothing has happened yet that would have had to be told apart.
+                self.refine()
         if os.getpid() != own:
             # What an invariant has forked is not to go on as a second judge.
             os._exit(1)
+
+    def asked(self, name: str, asked: int) -> None:
+        """Take note of how much an invariant has just asked of the history."""
+        if self._watching and asked > self.needed.asked.get(name, Asked.NOTHING):
+            self.needed = self.needed.and_of(name, asked)
 
     def saw(self, name: str, resources: AbstractSet[Resource]) -> None:
         """Take note of what an invariant has just read."""
@@ -208,19 +256,24 @@ class Watch:
             return EMPTY
         reads: set[Resource] = set()
         writes = []
-        ended, self._ended = self._ended, len(history.operations)
-        for name in self._reads.keys() | self._seen.keys():
+        shown = self._shown(step, history)
+        asking = self.fineness.asked
+        for name in self._reads.keys() | self._seen.keys() | asking.keys():
             before = self._reads.get(name, frozenset())
             now = self._seen.get(name, before)
-            is_end = step.kind in self._ends.get(name, ALL_ENDS)
+            is_end = bool(before or now) and step.kind in self._ends.get(name, ALL_ENDS)
             if is_end and name in self._gated:
-                # The end of a process is none of an operation that has returned.
-                is_end = step.kind is Kind.RETURN or len(history.operations) > ended
+                is_end = shown is Asked.OPERATIONS
                 if is_end and name in self._judged:
                     reads |= before | now
                     is_end = False
-            if is_end or conflicts(
-                Footprint((), step.footprint.writes), Footprint(tuple(before))
+            is_asked = asking.get(name, Asked.NOTHING) >= shown
+            if (
+                is_end
+                or is_asked
+                or conflicts(
+                    Footprint((), step.footprint.writes), Footprint(tuple(before))
+                )
             ):
                 reads |= before | now
                 writes.append(Write(Resource("invariant", name)))
@@ -238,36 +291,56 @@ class Watch:
             more = timely.depends(view, history, step)
             reads.update(more.reads)
             writes.extend(more.writes)
-        begins = (step.actor, step.operation) not in self._begun
-        self._begun.add((step.actor, step.operation))
-        for resource in self._in_time:
-            if begins:
-                reads.add(resource)
-            if step.kind in ALL_ENDS:
-                writes.append(Write(resource, _END))
+        reads.update(self._begins(step))
+        if step.kind in ALL_ENDS:
+            writes.extend(Write(resource, _END) for resource in self._in_time)
         return Footprint(tuple(sorted(reads)), tuple(sorted(writes)))
+
+    def _shown(self, step: Step, history: History) -> Asked:
+        """Return how much has to be asked of the history for a step to show."""
+        more = len(history.operations) > self._ended
+        self._ended = len(history.operations)
+        # The end of a process is none of an operation that has returned.
+        if step.kind is Kind.RETURN or more:
+            return Asked.OPERATIONS
+        is_end = step.kind in ALL_ENDS or is_crash(step)
+        return Asked.ENDS if is_end else Asked.STEPS
+
+    def _begins(self, step: Step) -> Iterable[Resource]:
+        """Return what a step reads because an operation begins with it."""
+        operation = step.actor, step.operation
+        if operation in self._begun:
+            return ()
+        self._begun.add(operation)
+        return self._in_time
 
     def _margins_of(
         self, bound: Bound, view: View, history: History
     ) -> Mapping[str, int]:
         shares = bound.margins(view, history)
-        if self.is_exact:
+        if self.fineness.exact:
             return {"": sum(shares.values())}
         if min(shares.values(), default=0) < 0:
-            self.is_too_coarse = True
+            self.needed = Fineness(exact=True, asked=self.needed.asked)
         return shares
 
     def _who_is_judged(self) -> frozenset[str]:
         return frozenset(name for name, each in self._gated.items() if each.is_judged)
 
     def after_return(self, history: History) -> Footprint:
-        """Return what the end of an operation adds: what was read because of it."""
+        """Return what the end of an operation adds: what was read because of it.
+
+        It need not have had an end of its own: an actor can be killed by another one.
+        """
         self._ended = len(history.operations)
-        if not self._watching or not self._seen:
+        if not self._watching:
             return EMPTY
-        for name in self._gated.keys() & self._seen.keys():
-            self._reads[name] = self._seen[name]
-        self._judged = self._who_is_judged()
-        reads: frozenset[Resource] = frozenset().union(*self._seen.values())
-        self._seen.clear()
-        return Footprint(tuple(sorted(reads)))
+        writes = [Write(Resource("invariant", name)) for name in self.fineness.asked]
+        reads: frozenset[Resource] = frozenset()
+        if self._seen:
+            for name in self._gated.keys() & self._seen.keys():
+                self._reads[name] = self._seen[name]
+            self._judged = self._who_is_judged()
+            reads = reads.union(*self._seen.values())
+            self._seen.clear()
+        return Footprint(tuple(sorted(reads)), tuple(sorted(writes)))

@@ -62,7 +62,7 @@ wrong_link.over(
 )
 
 
-@invariant
+@invariant(in_any_order=True)
 def never_made(view: View, history: History) -> str | None:
     """Require that nobody makes a link where the right one is."""
     del view
@@ -70,7 +70,7 @@ def never_made(view: View, history: History) -> str | None:
     return f"{made[0].actor} made the link" if made else None
 
 
-@invariant
+@invariant(in_any_order=True)
 def made_once(view: View, history: History) -> str | None:
     """Require that a link that is right is left as it is."""
     del view

@@ -165,7 +165,7 @@ short.over(
 )
 
 
-@invariant
+@invariant(in_any_order=True)
 def failed_closes_count(view: View, history: History) -> str | None:
     """Require that no write is called a success whose close failed."""
     del view

@@ -142,7 +142,7 @@ turned_link.over(
 # --- a name is looked for, then made --------------------------------------------------
 
 
-@invariant
+@invariant(in_any_order=True)
 def one_claim(view: View, history: History) -> str | None:
     """Require that at most one claim is granted."""
     del view

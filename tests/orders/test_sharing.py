@@ -19,6 +19,7 @@ import pytest
 from racecheck.explore.channel import Channel
 from racecheck.explore.made import Made, Order, Stop, make, take_in
 from racecheck.explore.team import Team
+from racecheck.invariants.watch import Fineness
 from racecheck.scheduling import DPORScheduler
 from tests.orders.models import make_model, run_once
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 class Watch:
     """What invariants make of footprints: nothing."""
 
-    is_exact = False
+    fineness = Fineness()
+    needed = fineness
     is_too_coarse = False
 
 

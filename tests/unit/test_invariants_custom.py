@@ -55,7 +55,8 @@ def test_a_rule_is_asked_after_each_step_that_can_have_changed_anything() -> Non
 
     @invariant
     def rule(view: View, history: History) -> bool:
-        asked.append(len(history.steps))
+        del history
+        asked.append(len(play.history.steps))
         return not view.exists("never")
 
     play = Play(rule)
@@ -70,6 +71,24 @@ def test_a_rule_is_asked_after_each_step_that_can_have_changed_anything() -> Non
     play.end()
     # The first step is for the start; a crash is a step and the end of an operation.
     assert asked == [1, 3, 5, 5, 6, 6, 7, 7]
+
+
+def test_a_rule_that_asks_for_the_steps_is_asked_after_each_from_then_on() -> None:
+    asked: list[int] = []
+
+    @invariant
+    def rule(view: View, history: History) -> None:
+        asked.append(len(play.history.steps))
+        if view.exists("head.img"):
+            assert history.steps
+
+    play = Play(rule)
+    play.step("load", Kind.READ)
+    play.step("load", Kind.READ)
+    play.step("serve-1", Kind.WRITE, head_img=b"")
+    play.step("load", Kind.STAT)
+    play.step("load", Kind.READ)
+    assert asked == [1, 3, 4, 5]
 
 
 def test_a_rule_that_is_broken_at_a_return_is_found_though_the_next_step_mends_it() -> (
