@@ -162,6 +162,8 @@ class Arrivals:
         if pending.escape:
             self.refuse(task, pending)
             return False
+        for path in pending.semaphores:
+            self._note(f"the semaphore {path}", by=task.actor.name)
         if not pending.inside:
             task.number = number
             return self._outside(task, call)
@@ -220,9 +222,11 @@ class Arrivals:
         kind = row.kind
         if kind in (Kind.WRITE, Kind.COPY, Kind.ALLOCATE):
             self._limits.fill(task, call)
+        process = task.process
+        if kind in (Kind.FLOCK, Kind.LOCK):
+            self._lock_outside(task, raw[0] & 0xFFFFFFFF)
         if kind not in (Kind.READ, Kind.WRITE):
             return False
-        process = task.process
         descriptor = raw[0] & 0xFFFFFFFF
         try:
             status = os.stat(f"/proc/{process.proc}/fd/{descriptor}")
@@ -244,6 +248,15 @@ class Arrivals:
             return False
         task.wait = FileWait(str(kind), process, descriptor, events)
         return True
+
+    def _lock_outside(self, task: Task, descriptor: int) -> None:
+        """Take note of a lock on what is no file of the sandbox."""
+        link = f"/proc/{task.process.proc}/fd/{descriptor}"
+        with contextlib.suppress(OSError):
+            status = os.stat(link)
+            text = f"a lock outside the sandbox on {os.readlink(link)}"
+            key = ("lock", status.st_dev, status.st_ino)
+            self._note(text, by=task.actor.name, key=key)
 
     def _read_signals(self, task: Task, raw: tuple[int, ...], wanted: int) -> bool:
         """Let a task read signals as data; say whether it is to wait for them."""

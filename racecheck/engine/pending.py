@@ -91,6 +91,7 @@ class Pending:
         inside: Whether it concerns the sandbox.
         escape: What it would change outside the sandbox, or empty.
         denial: Error with which it is refused then.
+        semaphores: Names of the semaphores that it is about.
         changes: How many steps had changed the box when this was found out.
         floats: Whether a path of its begins at a folder that is not known by name.
         made: Name of the inode that it has made, once it has.
@@ -103,6 +104,7 @@ class Pending:
     inside: bool = False
     escape: str = ""
     denial: int = errno.EACCES
+    semaphores: tuple[str, ...] = ()
     changes: int = 0
     floats: bool = False
     made: str | None = None
@@ -232,7 +234,11 @@ class Meanings:
         pending.walks += (walk,)
         if walk.inside:
             pending.inside = True
-        if not walk.escaped or walk.error or not _would_change(call, argument):
+        if not walk.escaped or walk.error:
+            return
+        if walk.escaped.startswith(f"{SEMAPHORES}/"):
+            pending.semaphores += _semaphore(walk.escaped)
+        if not _would_change(call, argument):
             return
         if not _is_allowed(call.row.kind, _real(walk.escaped)):
             pending.escape = path or f"descriptor {dirfd}"
@@ -310,7 +316,13 @@ def _is_allowed(kind: Kind, path: str) -> bool:
     """Say whether a path outside the sandbox may be written to all the same."""
     if path in DEVICES:
         return kind is Kind.OPEN
-    return path.startswith(f"{SEMAPHORES}/sem.")
+    return bool(_semaphore(path))
+
+
+def _semaphore(path: str) -> tuple[str, ...]:
+    """Return the name of the semaphore that is at a path, if one can be."""
+    start = f"{SEMAPHORES}/sem."
+    return (path.removeprefix(start),) if path.startswith(start) else ()
 
 
 def _base(process: int, dirfd: int) -> str:

@@ -194,9 +194,10 @@ class Taker:
         self.walks = self._walks(task, pending)
         if row.kind in MUTATING:
             self.touched = pending.touched()
-            self._notes.watch_mappings(task.actor, pending)
+            self._notes.watch_mappings(task, pending)
         if row.kind in (Kind.OPEN, Kind.EXEC):
             self._notes.watch_programs(task.actor, pending)
+            self._notes.watch_pipes(task.actor, pending)
         operation = task.actor.operation
         result: int = 0
         outputs: dict[str, Value] = {}

@@ -29,6 +29,11 @@ _SECOND: Final = 1_000_000_000
 _PAIR = struct.Struct("=qq")
 _SHORT_PAIR = struct.Struct("=qI")
 _NUMBER = struct.Struct("=Q")
+# Of struct statfs: type, size of a block, blocks, those that are free and that one may
+# have, files, those that are free.
+_STATFS = struct.Struct("=7Q")
+_STATFS_FREE = struct.Struct("=4Q")
+_STATFS_FREE_AT: Final = 24
 
 # Where struct stat of both processors and struct statx have what (asm/stat.h,
 # linux/stat.h): the inode, the number of links, the size, and the times.
@@ -42,7 +47,11 @@ _X86_MODE: Final = 24
 _ARM_MODE: Final = 16
 _X86_LINKS: Final = 16
 _ARM_LINKS: Final = 20
+_STATX_BLOCKS: Final = 48
+_STAT_BLOCKS: Final = 64
 _FOLDER_SIZE: Final = 4096
+_BLOCK: Final = 4096
+_SECTORS: Final = _BLOCK // 512
 _FILLED: Final = 128
 """Length of the part of both in which all of these lie."""
 
@@ -132,6 +141,8 @@ class FileTimes:
         call = pending.call
         index = call.row.index("buffer")
         inode = self._target(pending)
+        if index is None:
+            _hide_use(memory, call.raw[1])
         if index is None or inode is None:
             return
         address = call.raw[index]
@@ -150,9 +161,17 @@ class FileTimes:
             # These tell how many names there are, by a rule of the file system's own.
             links = _STATX_LINKS if extended else _ARM_LINKS if _ARM else _X86_LINKS
             size = 4 if extended or _ARM else 8
-            filled[links : links + size] = (1).to_bytes(size, "little")
+            # One that is gone has none, and who has it open sees that.
+            there = int(any(filled[links : links + size]))
+            filled[links : links + size] = there.to_bytes(size, "little")
             at = _STATX_SIZE if extended else _STAT_SIZE
             _NUMBER.pack_into(filled, at, _FOLDER_SIZE)
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            # Files can have holes, and room beyond their end.
+            at = _STATX_SIZE if extended else _STAT_SIZE
+            (length,) = _NUMBER.unpack_from(filled, at)
+            at = _STATX_BLOCKS if extended else _STAT_BLOCKS
+            _NUMBER.pack_into(filled, at, -(-length // _BLOCK) * _SECTORS)
         memory.write(address, filled)
 
     def _opened(self, pending: Pending, names: Names, now: int) -> None:
@@ -207,6 +226,14 @@ class FileTimes:
         if pending.made is not None:
             return pending.made
         return names.find(os.lstat(pending.walks[-1].location))
+
+
+def _hide_use(memory: Memory, address: int) -> None:
+    """Have statfs(2) tell of an empty file system, whatever others keep in it."""
+    filled = bytearray(memory.read(address, _STATFS.size))
+    _, _, blocks, _, _, files, _ = _STATFS.unpack(filled)
+    _STATFS_FREE.pack_into(filled, _STATFS_FREE_AT, blocks, blocks, files, files)
+    memory.write(address, filled)
 
 
 @lru_cache(maxsize=4096)

@@ -84,6 +84,7 @@ class Service(StrEnum):
     CLOCK = "clock"
     ALARM = "alarm"
     BIND = "bind"
+    SHARE = "share"
     TARGET = "target"
     DUMPABLE = "dumpable"
 
@@ -303,6 +304,9 @@ SERVICES: tuple[Silent, ...] = (
     Silent("setsid", Service.GROUP),
     # A socket can get a name in a folder.
     Silent("bind", Service.BIND, ("fd", "address", "count")),
+    # What these find by a name or a key, everybody finds.
+    *(Silent(name, Service.SHARE, ("name",)) for name in ("mq_open", "mq_unlink")),
+    *(Silent(name, Service.SHARE, ("key",)) for name in ("msgget", "semget", "shmget")),
     # Only programs that pass the vDSO by, or that ask for another clock, get here.
     Silent("time", Service.CLOCK, ("result",)),
     Silent("gettimeofday", Service.CLOCK, ("result", "_")),
@@ -455,8 +459,8 @@ HARMLESS = (
         """
         pipe pipe2 eventfd eventfd2 memfd_create epoll_create epoll_create1 epoll_ctl
         socket socketpair connect shutdown listen
-        getsockname getpeername setsockopt getsockopt shmget shmat shmctl shmdt semget
-        semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
+        getsockname getpeername setsockopt getsockopt shmat shmctl shmdt
+        semop semctl semtimedop msgsnd msgrcv msgctl
         mq_timedsend mq_timedreceive mq_notify mq_getsetattr
         """
         # The machine.

@@ -1,0 +1,189 @@
+"""Guards that what two actors share outside of the sandbox is named, and is no pass.
+
+What one actor has for itself is no harm, and neither is what it has of its own kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import mmap
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from racecheck.model import Verdict
+from racecheck.scenario import Scenario
+from tests.engine.lab import Seen, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Act = Callable[[Path], None]
+
+pytestmark = pytest.mark.processes
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def both(one: Act, two: Act) -> Seen:
+    """Run two actors one after the other, in a box with a file and a folder."""
+    made = Scenario("elsewhere")
+
+    @made.setup
+    def setup(box: Path) -> None:
+        (box / "file").write_bytes(b"a" * mmap.PAGESIZE)
+        (box / "folder").mkdir()
+
+    def alone(act: Act) -> Callable[[Path], None]:
+        def body(box: Path) -> None:
+            os.stat(box)
+            with contextlib.suppress(OSError):
+                act(box)
+
+        return body
+
+    made.actor(alone(one), name="one")
+    made.actor(alone(two), name="two")
+    return run(made)
+
+
+def nothing(box: Path) -> None:
+    del box
+
+
+def open_pipe(box: Path) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(box / "pipe")
+    os.open(box / "pipe", os.O_RDWR | os.O_NONBLOCK)
+
+
+def bind_name(_: Path) -> None:
+    socket.socket(socket.AF_UNIX).bind("\0racecheck-test")
+
+
+def bind_port(_: Path) -> None:
+    socket.socket().bind(("127.0.0.1", 47201))
+
+
+def open_semaphore(_: Path) -> None:
+    libc.sem_open(b"/racecheck-test", os.O_CREAT, 0o600, 1)
+    libc.sem_unlink(b"/racecheck-test")
+
+
+def open_queue(_: Path) -> None:
+    libc.mq_open(b"/racecheck-test", os.O_RDONLY)
+
+
+def find_by_key(_: Path) -> None:
+    libc.semget(4711, 1, 0)
+
+
+def lock_outside(_: Path) -> None:
+    fcntl.flock(os.open("/usr/lib", os.O_RDONLY), fcntl.LOCK_SH)
+
+
+def lock_range_outside(_: Path) -> None:
+    number = os.open("/etc/passwd", os.O_RDONLY)
+    fcntl.lockf(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+SHARED = {
+    open_pipe: "the named pipe one#",
+    bind_name: "the abstract socket racecheck-test",
+    bind_port: "port 47201",
+    open_semaphore: "the semaphore racecheck-test",
+    open_queue: "the message queue racecheck-test",
+    find_by_key: "the semaphore with the key 4711",
+    lock_outside: "a lock outside the sandbox on /usr/lib",
+    lock_range_outside: "a lock outside the sandbox on /etc/passwd",
+}
+
+
+@pytest.mark.parametrize("act", SHARED)
+def test_what_two_actors_share_elsewhere_is_named(act: Act) -> None:
+    seen = both(act, act)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert SHARED[act] in seen.trace.reason
+    assert "which both one and two use" in seen.trace.reason
+
+
+@pytest.mark.parametrize("act", SHARED)
+def test_what_one_actor_has_for_itself_is_not(act: Act) -> None:
+    def twice(box: Path) -> None:
+        for _ in range(2):
+            with contextlib.suppress(OSError):
+                act(box)
+
+    assert both(twice, nothing).trace.verdict is Verdict.PASSED
+
+
+def bind_any(_: Path) -> None:
+    socket.socket().bind(("127.0.0.1", 0))
+    socket.socket(socket.AF_UNIX).bind("")
+
+
+def find_private(_: Path) -> None:
+    libc.semget(0, 1, 0)
+
+
+def lock_inside(box: Path) -> None:
+    fcntl.flock(os.open(box / "file", os.O_RDONLY), fcntl.LOCK_SH)
+
+
+@pytest.mark.parametrize("act", [bind_any, find_private, lock_inside])
+def test_what_each_actor_gets_for_itself_is_not(act: Act) -> None:
+    assert both(act, act).trace.verdict is Verdict.PASSED
+
+
+def put_into_pipe(box: Path) -> None:
+    _, into = os.pipe()
+    os.splice(os.open(box / "file", os.O_RDONLY), into, 9)
+
+
+def send_to_socket(box: Path) -> None:
+    _, into = socket.socketpair()
+    os.sendfile(into.fileno(), os.open(box / "file", os.O_RDONLY), 0, 9)
+
+
+def send_to_file(box: Path) -> None:
+    into = os.open(box / "copy", os.O_WRONLY | os.O_CREAT)
+    os.sendfile(into, os.open(box / "file", os.O_RDONLY), 0, 9)
+
+
+def change(box: Path) -> None:
+    os.pwrite(os.open(box / "file", os.O_WRONLY), b"b", 0)
+
+
+@pytest.mark.parametrize("act", [put_into_pipe, send_to_socket])
+def test_pages_of_a_file_that_another_changes_are_named(act: Act) -> None:
+    seen = both(act, change)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    text = "one has put into a pipe or a socket what two changes: file"
+    assert text in seen.trace.reason
+    assert both(act, nothing).trace.verdict is Verdict.PASSED
+
+
+def test_a_copy_of_a_file_that_another_changes_is_not() -> None:
+    assert both(send_to_file, change).trace.verdict is Verdict.PASSED
+
+
+def test_room_is_that_of_an_empty_file_system_and_of_files_without_holes() -> None:
+    def one(box: Path) -> None:
+        number = os.open(box / "file", os.O_RDWR)
+        os.posix_fallocate(number, 0, 1)
+        libc.fallocate(number, 1, ctypes.c_long(0), ctypes.c_long(1 << 20))
+        system = os.statvfs(box)
+        assert system.f_bfree == system.f_bavail == system.f_blocks
+        assert system.f_ffree == system.f_files
+        assert os.fstat(number).st_blocks == mmap.PAGESIZE // 512
+        os.ftruncate(number, 1 << 20)
+        assert os.stat(box / "file").st_blocks == (1 << 20) // 512
+        assert os.stat(box / "folder").st_blocks == mmap.PAGESIZE // 512
+
+    assert both(one, nothing).trace.verdict is Verdict.PASSED
