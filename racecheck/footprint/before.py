@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from racecheck.kernel.call import Call
 
 _CLOSE_RANGE_CLOEXEC: Final = 4
+_DELETED: Final = " (deleted)"
 
 
 class Opened(NamedTuple):
@@ -52,9 +53,8 @@ class Before:
         released: Shared open files that the call lets go.
         climbs: For a rename of directories: the parent of the old name and all folders
             above it, then the same for the new name.
-        place: For `getcwd`: the working directory and all folders above it.
-        names: For `getcwd`: the name that each of them but the last has in the next.
-        length: For a listing from its start: bytes that the whole of it takes.
+        place: For what tells where a folder is: the folder and all folders above it.
+        names: For the same: the name that each of them but the last has in the next.
     """
 
     opened: dict[str, Opened] = field(default_factory=dict)
@@ -63,7 +63,6 @@ class Before:
     climbs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     place: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    length: int = 0
 
 
 class Scene(NamedTuple):
@@ -114,16 +113,6 @@ def _open_files(scene: Scene, before: Before) -> None:
         position, flags = fdinfo.state(scene.process, number)
         opened = Opened(position, flags, status.st_mode, status.st_size)
         before.opened[argument] = opened
-
-
-def _listing(scene: Scene, before: Before) -> None:
-    _open_files(scene, before)
-    opened = before.opened.get("fd")
-    if opened is not None and stat.S_ISDIR(opened.mode) and opened.position == 0:
-        folder = f"/proc/{scene.process}/fd/{scene.call.number('fd')}"
-        names = [b".", b"..", *os.listdir(os.fsencode(folder))]
-        # A record is a head of 19 bytes, the name and a zero, rounded up to eighths.
-        before.length = sum((len(name) + 27) & ~7 for name in names)
 
 
 def _locks_of_file(scene: Scene, before: Before) -> None:
@@ -220,10 +209,21 @@ def _renaming(scene: Scene, before: Before) -> None:
 
 
 def _working_directory(scene: Scene, before: Before) -> None:
-    link = f"/proc/{scene.process}/cwd"
+    _place(scene, f"/proc/{scene.process}/cwd", before)
+
+
+def _link_text(scene: Scene, before: Before) -> None:
+    (walk,) = scene.walks or (None,)
+    # Only a link of /proc leads to a folder without a name of its own.
+    if walk is not None and not walk.entries and is_folder(walk):
+        _place(scene, walk.location, before)
+
+
+def _place(scene: Scene, link: str, before: Before) -> None:
+    """Find where the folder is that a link of /proc leads to."""
     before.place = _climb(scene.inodes, link)
     if before.place:
-        parts = os.readlink(link).split("/")
+        parts = os.readlink(link).removesuffix(_DELETED).split("/")
         before.names = tuple(parts[: -len(before.place) : -1])
 
 
@@ -246,7 +246,7 @@ _LOOKS: Final[dict[Kind, Callable[[Scene, Before], None]]] = {
     Kind.TRUNCATE: _open_files,
     Kind.ALLOCATE: _open_files,
     Kind.COPY: _open_files,
-    Kind.LISTING: _listing,
+    Kind.LISTING: _open_files,
     Kind.FLOCK: _locks_of_file,
     Kind.LOCK: _locks_of_file,
     Kind.CLOSE: _closing,
@@ -254,4 +254,5 @@ _LOOKS: Final[dict[Kind, Callable[[Scene, Before], None]]] = {
     Kind.EXEC: _executing,
     Kind.RENAME: _renaming,
     Kind.GETCWD: _working_directory,
+    Kind.READLINK: _link_text,
 }

@@ -44,7 +44,7 @@ def read(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 def write(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """A write that goes past the end fills what lies between as well."""
     file = scene.files.get("fd")
-    if file is None or result <= 0:
+    if file is None or not (result > 0 or result == -errno.EFBIG):
         return
     offset = _offset(scene.call, "offset")
     _use_position(draft, file, offset)
@@ -56,7 +56,8 @@ def write(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         # With O_APPEND an offset that is given has no effect; see pwrite(2), BUGS.
         start = opened.size
         draft.read("size", file.target)
-    _put(draft, file.target, opened.size, start, result)
+    if result > 0:
+        _put(draft, file.target, opened.size, start, result)
 
 
 def copy(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -103,6 +104,11 @@ def truncate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
             draft.read("attributes", target)
     elif "fd" in scene.files:
         target, size = scene.files["fd"].target, before.opened["fd"].size
+        if result >= 0 or result in REFUSED:
+            draft.read("attributes", target)
+    if target is not None and result == -errno.EFBIG:
+        # There is a limit to what files grow to, and none to what they are cut to.
+        draft.read("size", target)
     if target is None or result < 0:
         return
     length = scene.call.number("length")
@@ -118,7 +124,13 @@ def truncate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 def allocate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`fallocate` in its many forms."""
     file = scene.files.get("fd")
-    if file is None or result < 0:
+    if file is None:
+        return
+    if result >= 0 or result in REFUSED:
+        draft.read("attributes", file.target)
+    if result == -errno.EFBIG:
+        draft.read("size", file.target)
+    if result < 0:
         return
     call, size = scene.call, before.opened["fd"].size
     flags, start = call.number("flags"), call.number("offset")
@@ -152,7 +164,7 @@ def seek(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 
 def listing(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """A listing gives all names; where it takes several calls, also their places."""
+    """A listing gives all names, the numbers of their inodes, and an order of them."""
     file = scene.files.get("fd")
     if file is None or not stat.S_ISDIR(before.opened["fd"].mode):
         return
@@ -161,8 +173,9 @@ def listing(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         return
     _use_position(draft, file, None)
     draft.read("membership", file.target)
-    if before.opened["fd"].position not in _LISTED or result < before.length:
+    if result > 0 or before.opened["fd"].position not in _LISTED:
         draft.read("order", file.target)
+        draft.read("parent", file.target)
 
 
 def mapping(draft: Draft, scene: Scene, before: Before, result: int) -> None:

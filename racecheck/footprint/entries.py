@@ -71,10 +71,11 @@ def link(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     if not old.entries:
         # Given as a descriptor, it may have lost its last name.
         draft.read("links", old.target)
-    if result in REFUSED:
-        draft.read("attributes", old.target)
     if result >= 0:
+        draft.read("attributes", old.target)
         draft.write("links", old.target, COUNT)
+    elif result in REFUSED:
+        draft.read("attributes", old.target)
 
 
 def unlink(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -87,8 +88,7 @@ def unlink(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     draft.walk(walk)
     if walk.parent is None or walk.target is None:
         return
-    if result in REFUSED:
-        draft.read("attributes", walk.target)
+    draft.read("attributes", walk.target)
     if result >= 0:
         changed_entry(draft, walk)
         draft.write("membership", walk.parent, NAMES)
@@ -105,8 +105,7 @@ def rmdir(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     draft.walk(walk)
     if walk.target is None:
         return
-    if result in REFUSED:
-        draft.read("attributes", walk.target)
+    draft.read("attributes", walk.target)
     if result in {0, -errno.ENOTEMPTY}:
         draft.read("membership", walk.target)
     if result >= 0 and walk.parent is not None:
@@ -134,9 +133,12 @@ def rename(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         if is_folder(walk):
             for folder in above:
                 draft.read("parent", folder)
-    if result < 0:
-        _refused_rename(draft, old, new, result)
-    elif old.target != new.target or old.target is None:
+    for walk in (old, new):
+        if walk.target is not None:
+            draft.read("attributes", walk.target)
+    if result == -errno.ENOTEMPTY and new.target is not None:
+        draft.read("membership", new.target)
+    if result >= 0 and (old.target != new.target or old.target is None):
         _renamed(draft, old, new, exchange=exchange)
 
 
@@ -158,16 +160,6 @@ def _lacks_target(draft: Draft, new: Walk, result: int, *, exchange: bool) -> bo
     # A folder that is gone takes no name. That is found before anything else is.
     draft.read("alive", new.parent)
     return result == -errno.ENOENT
-
-
-def _refused_rename(draft: Draft, old: Walk, new: Walk, result: int) -> None:
-    for walk in (old, new):
-        if walk.target is None:
-            continue
-        if result in REFUSED:
-            draft.read("attributes", walk.target)
-    if result == -errno.ENOTEMPTY and new.target is not None:
-        draft.read("membership", new.target)
 
 
 def _renamed(draft: Draft, old: Walk, new: Walk, *, exchange: bool) -> None:

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 
 def status(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """`stat`: size and links of a folder are not shown to actors."""
+    """`stat`: of the links of a folder, actors are shown only whether it has any."""
     target, mode = _target(draft, scene, before, result)
     # What statfs(2) tells is not of the box.
     if result < 0 or target is None or "buffer" not in scene.call.row.args:
         return
     draft.read("attributes", target)
     draft.read("times", target)
-    if not stat.S_ISDIR(mode):
+    if stat.S_ISDIR(mode):
+        if not (scene.walks and scene.walks[0].reached):
+            # By a descriptor or as `.`, it can be one that is gone, and has no link.
+            draft.read("alive", target)
+    else:
         draft.read("links", target)
         if not stat.S_ISLNK(mode):
             draft.read("size", target)
@@ -38,8 +42,17 @@ def look_up(draft: Draft, scene: Scene, before: Before, result: int) -> None:
 
 
 def link_text(draft: Draft, scene: Scene, before: Before, result: int) -> None:
-    """`readlink`: the text of a link never changes, so the entry alone is read."""
-    _target(draft, scene, before, result)
+    """`readlink`: the text of a link never changes, so the entry alone is read.
+
+    That of a link in /proc says where something is now.
+    """
+    target, mode = _target(draft, scene, before, result)
+    if target is None or result < 0 or scene.walks[0].entries:
+        return
+    if stat.S_ISDIR(mode):
+        _place(draft, before)
+    else:
+        draft.read("links", target)
 
 
 def change(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -65,7 +78,7 @@ def set_times(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     target, _ = _target(draft, scene, before, result)
     if target is None:
         return
-    if result in REFUSED:
+    if result >= 0 or result in REFUSED:
         draft.read("attributes", target)
     if result >= 0:
         draft.write("times", target, str(scene.call.args.get("times")))
@@ -85,11 +98,16 @@ def set_attribute(draft: Draft, scene: Scene, before: Before, result: int) -> No
 def working_directory(draft: Draft, scene: Scene, before: Before, result: int) -> None:
     """`getcwd`: the names of all the folders above."""
     del scene
+    if result == -errno.ENOENT:
+        before.names = ()
+    _place(draft, before)
+
+
+def _place(draft: Draft, before: Before) -> None:
+    """Note that a step has told where a folder is."""
     if not before.place:
         return
     draft.read("alive", before.place[0])
-    if result == -errno.ENOENT:
-        return
     above = before.place[1:]
     for folder, parent, name in zip(before.place, above, before.names, strict=False):
         draft.read("parent", folder)

@@ -64,10 +64,12 @@ def letters(count: str) -> bytes:
 
 
 def status(found: os.stat_result) -> tuple[object, ...]:
-    """Return what is shown of a file; size and links of a folder are not."""
+    """Return what is shown of a file; of a folder, not its size nor all its links."""
     folder = found.st_mode & 0o170000 == 0o040000
     shown = (found.st_mode, found.st_uid, found.st_gid, found.st_mtime, found.st_ctime)
-    return shown if folder else (*shown, found.st_size, found.st_nlink)
+    if folder:
+        return *shown, found.st_nlink > 0
+    return *shown, found.st_size, found.st_nlink
 
 
 def names_in(folder: int, name: str, size: str) -> list[bytes]:

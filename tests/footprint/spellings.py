@@ -226,7 +226,8 @@ def _shown_by_statx(folder: int, path: str, flags: int) -> tuple[int, ...]:
     links, owner, group, mode = struct.unpack_from("=3IH", buffer.raw, 16)
     (size,) = struct.unpack_from("=Q", buffer.raw, 40)
     shown = (mode, owner, group)
-    return shown if mode & 0o170000 == 0o040000 else (*shown, links, size)
+    folder = mode & 0o170000 == 0o040000
+    return (*shown, links > 0) if folder else (*shown, links, size)
 
 
 def _stat_by(name: str) -> Callable[[Slots, str], tuple[int, ...]]:
@@ -239,7 +240,8 @@ def _stat_by(name: str) -> Callable[[Slots, str], tuple[int, ...]]:
         links, mode, owner, group = struct.unpack_from("=Q3I", buffer.raw, 16)
         (size,) = struct.unpack_from("=Q", buffer.raw, 48)
         shown = (mode, owner, group)
-        return shown if mode & 0o170000 == 0o040000 else (*shown, links, size)
+        folder = mode & 0o170000 == 0o040000
+        return (*shown, links > 0) if folder else (*shown, links, size)
 
     return do
 
@@ -474,6 +476,7 @@ FURTHER: Mapping[str, Callable[..., object]] = {
     "access.at2": _allowed("faccessat2", 0),
     "readlink.readlink": _link_text(),
     "readlink.at": _link_text(CWD),
+    "getcwd.link": lambda _: os.readlink("/proc/thread-self/cwd"),
     "getflags": _get_flags,
     "setflags": _set_flags,
     "chown": _chown("chown"),

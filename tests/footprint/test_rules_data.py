@@ -6,12 +6,28 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.footprint.rows import GETDENTS, RW, Row, check, libc, with_open
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 pytestmark = pytest.mark.processes
+
+
+def limited(*does: Callable[[int], object], flags: int = RW) -> None:
+    """Do something with the open `x` where files may have no more than 3 bytes."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3, hard))
+    try:
+        with_open("x", *does, flags=flags)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
 
 DATA = (
     Row("read", lambda: with_open("x", lambda n: os.read(n, 3)), "read", 3, "b(x,0-3)"),
@@ -104,6 +120,34 @@ DATA = (
         "s(x) b(x,6-7)",
     ),
     Row(
+        "append past the limit",
+        lambda: limited(lambda n: os.write(n, b"1"), flags=RW | os.O_APPEND),
+        "write",
+        -errno.EFBIG,
+        "s(x)",
+    ),
+    Row(
+        "write past the limit",
+        lambda: limited(lambda n: os.pwrite(n, b"1", 4)),
+        "pwrite64",
+        -errno.EFBIG,
+        "",
+    ),
+    Row(
+        "ftruncate past the limit",
+        lambda: limited(lambda n: os.ftruncate(n, 9)),
+        "ftruncate",
+        -errno.EFBIG,
+        "s(x)",
+    ),
+    Row(
+        "fallocate past the limit",
+        lambda: limited(lambda n: os.posix_fallocate(n, 4, 6)),
+        "fallocate",
+        -errno.EFBIG,
+        "s(x)",
+    ),
+    Row(
         "write nothing",
         lambda: with_open("x", lambda n: os.write(n, b"")),
         "write",
@@ -122,7 +166,7 @@ DATA = (
         lambda: with_open("x", lambda n: os.ftruncate(n, 4)),
         "ftruncate",
         0,
-        "",
+        "a(x)",
         "s(x) b(x,4-6)",
     ),
     Row(
@@ -130,7 +174,7 @@ DATA = (
         lambda: with_open("x", lambda n: os.ftruncate(n, 9)),
         "ftruncate",
         0,
-        "",
+        "a(x)",
         "s(x) b(x,6-9)",
     ),
     Row(
@@ -138,14 +182,14 @@ DATA = (
         lambda: with_open("x", lambda n: os.ftruncate(n, 6)),
         "ftruncate",
         0,
-        "s(x)",
+        "a(x) s(x)",
     ),
     Row(
         "ftruncate, empty",
         lambda: with_open("x", lambda n: os.ftruncate(n, 0)),
         "ftruncate",
         0,
-        "",
+        "a(x)",
         "s(x):t0 b(x,0-):t0",
     ),
     Row(
@@ -161,7 +205,7 @@ DATA = (
         lambda: with_open("x", lambda n: os.posix_fallocate(n, 4, 6)),
         "fallocate",
         0,
-        "",
+        "a(x)",
         "s(x) b(x,6-10)",
     ),
     Row(
@@ -169,7 +213,7 @@ DATA = (
         lambda: with_open("x", lambda n: os.posix_fallocate(n, 1, 3)),
         "fallocate",
         0,
-        "s(x)",
+        "a(x) s(x)",
     ),
     Row(
         "seek",
@@ -225,6 +269,17 @@ DATA = (
         "v(n)",
     ),
     Row(
+        "list at once",
+        lambda: with_open(
+            "d",
+            lambda n: libc.syscall(GETDENTS, n, ctypes.create_string_buffer(999), 999),
+            flags=os.O_RDONLY,
+        ),
+        "getdents64",
+        96,
+        "v(d) m(d) n(d) p(d)",
+    ),
+    Row(
         "list a part",
         lambda: with_open(
             "d",
@@ -233,7 +288,7 @@ DATA = (
         ),
         "getdents64",
         48,
-        "v(d) m(d) n(d)",
+        "v(d) m(d) n(d) p(d)",
     ),
 )
 

@@ -147,7 +147,7 @@ LOCKS_AND_ATTRIBUTES = (
         lambda: os.utime("x", (1, 2)),
         "utimensat",
         0,
-        "e(.,x)",
+        "e(.,x) a(x)",
         "t(x)",
     ),
 )

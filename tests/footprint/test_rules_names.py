@@ -54,7 +54,7 @@ NAMES = (
         lambda: os.link("x", "d/q"),
         "link",
         0,
-        "e(.,x) e(.,d) a(d) v(d)",
+        "e(.,x) a(x) e(.,d) a(d) v(d)",
         "e(d,q) m(d):m l(x):l",
     ),
     Row("link, missing", lambda: os.link("q", "d/x"), "link", -errno.ENOENT, "e(.,q)"),
@@ -77,7 +77,7 @@ NAMES = (
         lambda: with_open("x", lambda n: libc.linkat(n, b"", CWD, b"q", EMPTY_PATH)),
         "linkat",
         0,
-        "v(.) l(x)",
+        "v(.) l(x) a(x)",
         "e(.,q) m(.):m l(x):l",
     ),
     Row(
@@ -91,17 +91,21 @@ NAMES = (
         -errno.ENOENT,
         "e(.,q) v(.) l(x)",
     ),
-    Row("unlink", lambda: os.unlink("x"), "unlink", 0, "", "e(.,x) m(.):m l(x):l"),
+    Row("unlink", lambda: os.unlink("x"), "unlink", 0, "a(x)", "e(.,x) m(.):m l(x):l"),
     Row("unlink, missing", lambda: os.unlink("q"), "unlink", -errno.ENOENT, "e(.,q)"),
     Row(
-        "unlink of a folder", lambda: os.unlink("d"), "unlink", -errno.EISDIR, "e(.,d)"
+        "unlink of a folder",
+        lambda: os.unlink("d"),
+        "unlink",
+        -errno.EISDIR,
+        "e(.,d) a(d)",
     ),
     Row(
         "rmdir",
         lambda: os.rmdir("n"),
         "rmdir",
         0,
-        "m(n)",
+        "m(n) a(n)",
         "e(.,n) m(.):m l(.):l v(n) l(n)",
     ),
     Row(
@@ -109,16 +113,18 @@ NAMES = (
         lambda: os.rmdir("d"),
         "rmdir",
         -errno.ENOTEMPTY,
-        "e(.,d) m(d)",
+        "e(.,d) a(d) m(d)",
     ),
-    Row("rmdir of a file", lambda: os.rmdir("x"), "rmdir", -errno.ENOTDIR, "e(.,x)"),
+    Row(
+        "rmdir of a file", lambda: os.rmdir("x"), "rmdir", -errno.ENOTDIR, "e(.,x) a(x)"
+    ),
     Row("rmdir, missing", lambda: os.rmdir("q"), "rmdir", -errno.ENOENT, "e(.,q)"),
     Row(
         "rename",
         lambda: os.rename("x", "d/q"),
         "rename",
         0,
-        "e(.,d) a(d) v(d)",
+        "a(x) e(.,d) a(d) v(d)",
         "e(.,x) e(d,q) m(.):m m(d):m",
     ),
     Row(
@@ -140,7 +146,7 @@ NAMES = (
         lambda: os.rename("x", "d/x"),
         "rename",
         0,
-        "e(.,d) a(d)",
+        "a(x) e(.,d) a(d) a(d/x)",
         "e(.,x) e(d,x) m(.):m n(d):m l(d/x):l",
     ),
     Row(
@@ -148,7 +154,7 @@ NAMES = (
         lambda: os.rename("w", "d/x"),
         "rename",
         0,
-        "e(.,d) a(d)",
+        "a(w) e(.,d) a(d) a(d/x)",
         "e(.,w) e(d,x) m(.):m m(d):m n(d):m l(d/x):l",
     ),
     Row(
@@ -156,14 +162,14 @@ NAMES = (
         lambda: in_turn(lambda: os.link("x", "d/q"), lambda: os.rename("x", "d/q")),
         "rename",
         0,
-        "e(.,x) e(.,d) a(d) e(d,q)",
+        "e(.,x) a(x) e(.,d) a(d) e(d,q)",
     ),
     Row(
         "rename of a folder",
         lambda: os.rename("d", "q"),
         "rename",
         0,
-        "v(.)",
+        "v(.) a(d)",
         "e(.,d) e(.,q) m(.):m",
     ),
     Row(
@@ -171,7 +177,7 @@ NAMES = (
         lambda: os.rename("e", "d/q"),
         "rename",
         0,
-        "e(.,d) a(d) v(d) p(d) p(.) p($SANDBOX)",
+        "a(e) e(.,d) a(d) v(d) p(d) p(.) p($SANDBOX)",
         "e(.,e) e(d,q) m(.):m m(d):m p(e) l(.):l l(d):l",
     ),
     Row(
@@ -186,14 +192,14 @@ NAMES = (
         lambda: os.rename("d/x", "d"),
         "rename",
         -errno.ENOTEMPTY,
-        "e(.,d) a(d) e(d,x) p(d) p(.) p($SANDBOX) m(d)",
+        "e(.,d) a(d) e(d,x) a(d/x) p(d) p(.) p($SANDBOX) m(d)",
     ),
     Row(
         "rename over an empty folder",
         lambda: os.rename("e", "n"),
         "rename",
         0,
-        "m(n)",
+        "a(e) a(n) m(n)",
         "e(.,e) e(.,n) m(.):m n(.):m v(n) l(n) l(.):l",
     ),
     Row(
@@ -201,21 +207,21 @@ NAMES = (
         lambda: os.rename("e", "d"),
         "rename",
         -errno.ENOTEMPTY,
-        "e(.,e) e(.,d) m(d)",
+        "e(.,e) e(.,d) a(e) a(d) m(d)",
     ),
     Row(
         "rename of a file over a folder",
         lambda: os.rename("x", "n"),
         "rename",
         -errno.EISDIR,
-        "e(.,x) e(.,n)",
+        "e(.,x) e(.,n) a(x) a(n)",
     ),
     Row(
         "rename of a folder over a file",
         lambda: os.rename("e", "x"),
         "rename",
         -errno.ENOTDIR,
-        "e(.,e) e(.,x)",
+        "e(.,e) e(.,x) a(e) a(x)",
     ),
     Row(
         "rename to where nothing may be",
@@ -229,7 +235,7 @@ NAMES = (
         lambda: rename("x", "d/x", EXCHANGE),
         "renameat2",
         0,
-        "e(.,d) a(d)",
+        "a(x) e(.,d) a(d) a(d/x)",
         "e(.,x) e(d,x) n(.):m n(d):m",
     ),
     Row(
@@ -237,7 +243,7 @@ NAMES = (
         lambda: rename("x", "d/s", EXCHANGE),
         "renameat2",
         0,
-        "e(.,d) a(d) p(.) p($SANDBOX)",
+        "a(x) a(d/s) e(.,d) a(d) p(.) p($SANDBOX)",
         "e(.,x) e(d,s) m(.):m m(d):m n(.):m n(d):m p(d/s) l(.):l l(d):l",
     ),
     Row(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 
 import pytest
 
-from tests.footprint.rows import RW, Row, check, in_removed, in_turn, with_open
+from tests.footprint.rows import RW, Row, check, in_removed, in_turn, libc, with_open
 
 pytestmark = pytest.mark.processes
+
+
+def first_of(link: str) -> None:
+    """Read the first byte of a link, whose text tells where the sandbox is."""
+    libc.readlink(link.encode(), ctypes.create_string_buffer(1), 1)
+
 
 OPENING = (
     Row("stat", lambda: os.stat("x"), "newfstatat", 0, "e(.,x) a(x) l(x) s(x)"),
@@ -53,6 +60,20 @@ OPENING = (
         "e(.,k) e(.,q)",
     ),
     Row("fstat", lambda: with_open("x", os.fstat), "newfstatat", 0, "a(x) l(x) s(x)"),
+    Row(
+        "fstat of a folder",
+        lambda: with_open("d", os.fstat, flags=os.O_RDONLY),
+        "newfstatat",
+        0,
+        "a(d) v(d)",
+    ),
+    Row(
+        "stat of the working directory",
+        lambda: in_turn(lambda: os.chdir("d"), lambda: os.stat(".")),
+        "newfstatat",
+        0,
+        "a(d) v(d)",
+    ),
     Row("access", lambda: os.access("x", os.R_OK), "access", 0, "e(.,x) a(x)"),
     Row(
         "access, missing",
@@ -68,6 +89,36 @@ OPENING = (
         "readlink",
         -errno.EINVAL,
         "e(.,x)",
+    ),
+    Row(
+        "readlink of the working directory",
+        lambda: in_turn(lambda: os.chdir("d/s"), lambda: first_of("/proc/self/cwd")),
+        "readlink",
+        1,
+        "a(d/s) v(d/s) p(d/s) e(d,s) p(d) e(.,d) p(.) e($SANDBOX,box)",
+    ),
+    Row(
+        "readlink of a working directory that is gone",
+        lambda: in_removed(lambda: first_of("/proc/self/cwd")),
+        "readlink",
+        1,
+        "a(n) v(n) p(n) e(.,n) p(.) e($SANDBOX,box)",
+    ),
+    Row(
+        "readlink of a descriptor",
+        lambda: with_open("d/x", lambda n: first_of(f"/proc/self/fd/{n}")),
+        "readlink",
+        1,
+        "a($SANDBOX) e($SANDBOX,box) e(.,d) a(d) e(d,x)",
+    ),
+    Row(
+        "readlink of a descriptor without a name",
+        lambda: with_open(
+            "x", lambda _: os.unlink("x"), lambda n: first_of(f"/proc/self/fd/{n}")
+        ),
+        "readlink",
+        1,
+        "l(x)",
     ),
     Row("open", lambda: with_open("x"), "openat", 3, "e(.,x) a(x)"),
     Row(

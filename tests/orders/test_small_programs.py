@@ -159,8 +159,9 @@ PITFALLS = (
         "exchange d/x d/z",
     ),
     case(
+        # The inodes in it are told too, though not by these programs.
         "16 a name changes places before a listing of one call",
-        *(1, 1, "mkdir d; fill d/x a; fill d/y a; fill d/z a; fill x b"),
+        *(2, 1, "mkdir d; fill d/x a; fill d/y a; fill d/z a; fill x b"),
         f"{STATE_OF_D} 4096",
         "rename x d/x",
     ),
@@ -275,6 +276,18 @@ PITFALLS = (
         "stat d/x",
         "mkdir d; chdir d; mkdir x",
     ),
+    case(
+        "25 a folder that is open is removed while its links are counted",
+        *(3, 3, "mkdir d"),
+        "folder d RDONLY|DIRECTORY 0; fstat 0",
+        "rmdir d",
+    ),
+    case(
+        "26 a working directory is moved and its link in /proc is read",
+        *(3, 3, "mkdir d"),
+        "chdir d; getcwd.link",
+        "rename d e",
+    ),
 )
 
 FILL = "WRONLY|CREAT|TRUNC 0; write 0 2; write 0 2; close 0"
@@ -367,6 +380,8 @@ UNSEEN = {
     "22": "missing",
     "23": "way",
     "24": "named",
+    "25": "alive",
+    "26": "entry",
 }
 """Kinds of resources by the numbers of pitfalls that are about not seeing them."""
 
