@@ -28,7 +28,7 @@ from racecheck.engine.commands import fails_on_files, reaches_out
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
 from racecheck.engine.masks import is_readable
-from racecheck.engine.pending import Meanings
+from racecheck.engine.pending import RESOLVE_CACHED, Meanings
 from racecheck.engine.showing import take_time
 from racecheck.engine.siginfo import show_in_descriptor
 from racecheck.engine.transfers import (
@@ -162,6 +162,8 @@ class Arrivals:
         if pending.escape:
             self.refuse(task, pending)
             return False
+        if call.read.get("resolve", 0) & RESOLVE_CACHED:
+            self._note(f"{row.name} of what the kernel has in memory by {task.name}")
         for path in pending.semaphores:
             self._note(f"the semaphore {path}", by=task.actor.name)
         if not pending.inside:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.descriptors import foreign
+from racecheck.footprint import Bounds
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _AT_SYMLINK_FOLLOW: Final = 0x400
 _O_PATH: Final = 0o10000000
+_RESOLVE_BENEATH: Final = 0x08
+_RESOLVE_IN_ROOT: Final = 0x10
+RESOLVE_CACHED: Final = 0x20
+"""Of openat2(2), as are the others: what is not in memory is not there."""
 
 _LAST_LINK_STAYS: Final = frozenset(
     {
@@ -217,8 +222,13 @@ class Meanings:
             return
         dirfd = call.number(relative)
         base = _base(process, dirfd)
-        if path[:1] != "/":
+        bounds = self._bounds(call, base)
+        if path[:1] != "/" or bounds is not Bounds.NONE:
             pending.floats = True
+        if bounds is Bounds.ROOT and not self._is_inside(base):
+            # Paths would mean something else there, which is not looked up.
+            pending.escape = path
+            return
         if path == "":
             # With AT_EMPTY_PATH the descriptor itself is meant; without, the kernel
             # answers ENOENT, which reads nothing.
@@ -228,7 +238,12 @@ class Meanings:
                 pending.args["file"] = file.path
         else:
             walk = self._resolver.walk(
-                self._names, process, base, path, follow=follows(call, argument)
+                self._names,
+                process,
+                base,
+                path,
+                follow=follows(call, argument),
+                bounds=bounds,
             )
             pending.args[argument] = _shown(path, base, self._sandbox)
         pending.walks += (walk,)
@@ -242,6 +257,17 @@ class Meanings:
             return
         if not _is_allowed(call.row.kind, _real(walk.escaped)):
             pending.escape = path or f"descriptor {dirfd}"
+
+    def _bounds(self, call: Call, base: str) -> Bounds:
+        """Return whether a lookup may leave the folder that it starts from."""
+        how = call.read.get("resolve", 0)
+        if how & _RESOLVE_IN_ROOT:
+            return Bounds.ROOT
+        beneath = how & _RESOLVE_BENEATH and self._is_inside(base)
+        return Bounds.BENEATH if beneath else Bounds.NONE
+
+    def _is_inside(self, base: str) -> bool:
+        return self._resolver.object_at(self._names, base).inside
 
     def _find(
         self,

@@ -12,10 +12,11 @@ from racecheck.footprint.objects import OpenFile
 from racecheck.footprint.places import path_in_box
 from racecheck.footprint.resolver import Resolver
 from racecheck.footprint.rules import Stamps, ending, footprint
-from racecheck.footprint.walk import Walk
+from racecheck.footprint.walk import Bounds, Walk
 
 __all__ = [
     "Before",
+    "Bounds",
     "Names",
     "OpenFile",
     "Resolver",

@@ -8,7 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.footprint.outside import Outside
-from racecheck.footprint.walk import Lookup, Walk
+from racecheck.footprint.walk import Bounds, Lookup, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,14 @@ class Resolver:
             self._staying[path] = _Folder(name, path, ((root, entry),), (root, name))
 
     def walk(
-        self, names: Names, process: int, base: str, path: str, *, follow: bool
+        self,
+        names: Names,
+        process: int,
+        base: str,
+        path: str,
+        *,
+        follow: bool,
+        bounds: Bounds = Bounds.NONE,
     ) -> Walk:
         """Look up a path as a process would.
 
@@ -80,6 +87,7 @@ class Resolver:
                 tracer can use, such as `/proc/PID/cwd`.
             path: The path as the program gave it; not empty.
             follow: Whether a symbolic link at the end is followed.
+            bounds: Whether the lookup may leave `base`, which has to be inside if not.
         """
         if names is not self._names:
             self._names = names
@@ -89,13 +97,13 @@ class Resolver:
                 entry for folder in self._staying.values() for entry in folder.entries
             )
         before, _, name = path.rpartition("/")
-        is_entry = name not in _NO_ENTRIES
+        is_entry = name not in _NO_ENTRIES and bounds is Bounds.NONE
         folder = self._folders.get(before) if is_entry else None
         if folder is not None:
             walk = _in_folder(names, folder, name, follow=follow)
             if walk is not None:
                 return walk
-        lookup = Lookup(self._outside, names, process, follow=follow)
+        lookup = Lookup(self._outside, names, process, follow=follow, bounds=bounds)
         lookup.run(base, path)
         link = lookup.descriptor
         if link:

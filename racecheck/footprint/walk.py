@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ class Walk:
     straight: bool = False
 
 
+class Bounds(Enum):
+    """Whether a lookup may leave the folder that it starts from; see openat2(2)."""
+
+    NONE = auto()
+    BENEATH = auto()
+    """It fails where it would."""
+    ROOT = auto()
+    """That folder is the root of all paths and links."""
+
+
 class Lookup:
     """One lookup under way.
 
@@ -67,6 +78,8 @@ class Lookup:
     """
 
     __slots__ = (
+        "_base",
+        "_bounds",
         "_current",
         "_folder",
         "_follow",
@@ -83,8 +96,16 @@ class Lookup:
     )
 
     def __init__(
-        self, outside: Outside, names: Names, process: int, *, follow: bool
+        self,
+        outside: Outside,
+        names: Names,
+        process: int,
+        *,
+        follow: bool,
+        bounds: Bounds = Bounds.NONE,
     ) -> None:
+        self._bounds = bounds
+        self._base = ""
         self.walk = Walk()
         self.descriptor = ""
         self._outside = outside
@@ -111,8 +132,10 @@ class Lookup:
 
     def _go(self, base: str, path: str) -> None:
         self._folder = path.endswith(("/", "/."))
+        self._base = base
         if path[0] == "/":
-            self._enter(path)
+            if not self._enter(path):
+                return
             self._settled = not self._current.startswith("/proc/")
         else:
             self._stand(base)
@@ -132,6 +155,8 @@ class Lookup:
         self._found = False
         if self._here is None:
             return self._come_back(part)
+        if part == ".." and self._is_bound():
+            return self._bounds is Bounds.ROOT
         if part == "..":
             self.walk.upward.append(self._here)
             self._stand(self._current + "/..")
@@ -194,19 +219,38 @@ class Lookup:
         if not rest and text.endswith("/"):
             self._folder = True
         if text[0] == "/":
-            self._enter(text)
+            if not self._enter(text):
+                return False
             self._settled = True
         else:
             self._parts = _components(text.split("/"))
         self._parts += rest
         return True
 
-    def _enter(self, path: str) -> None:
-        """Go on from the top."""
+    def _is_bound(self) -> bool:
+        """Say whether `..` would leave the folder that the lookup may not leave."""
+        if self._bounds is Bounds.NONE:
+            return False
+        if self._here != self._names.find(os.stat(self._base)):
+            return False
+        if self._bounds is Bounds.BENEATH:
+            self.walk.error = errno.EXDEV
+        return True
+
+    def _enter(self, path: str) -> bool:
+        """Go on from the top; say whether the lookup goes on."""
+        if self._bounds is Bounds.BENEATH:
+            self.walk.error = errno.EXDEV
+            return False
+        if self._bounds is Bounds.ROOT:
+            self._parts = _components(path.split("/"))
+            self._stand(self._base)
+            return True
         follow = self._follow or self._folder or bool(self._parts)
         current, parts = self._outside.enter(self._process, path, follow=follow)
         self._parts = _components(parts)
         self._stand(current)
+        return True
 
     def _stand(self, current: str) -> None:
         """Go on from a folder."""

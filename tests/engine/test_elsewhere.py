@@ -11,10 +11,12 @@ import fcntl
 import mmap
 import os
 import socket
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
 
+from racecheck.kernel.numbers import numbers
 from racecheck.model import Verdict
 from racecheck.scenario import Scenario
 from tests.engine.lab import Seen, run
@@ -171,6 +173,26 @@ def test_pages_of_a_file_that_another_changes_are_named(act: Act) -> None:
 
 def test_a_copy_of_a_file_that_another_changes_is_not() -> None:
     assert both(send_to_file, change).trace.verdict is Verdict.PASSED
+
+
+def open_from(folder: Path | str, path: bytes, resolve: int) -> None:
+    how = struct.pack("=3Q", os.O_RDONLY, 0, resolve)
+    base = os.open(folder, os.O_RDONLY)
+    libc.syscall(numbers()["openat2"], base, path, how, len(how))
+
+
+def test_another_root_is_named_where_it_lies_outside() -> None:
+    seen = both(lambda _: open_from("/", b"usr", 0x10), nothing)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "openat2 outside the sandbox by one" in seen.trace.reason
+
+
+def test_asking_for_what_the_kernel_has_in_memory_is_named() -> None:
+    seen = both(lambda box: open_from(box, b"file", 0x20), nothing)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "openat2 of what the kernel has in memory by one" in seen.trace.reason
 
 
 def test_room_is_that_of_an_empty_file_system_and_of_files_without_holes() -> None:

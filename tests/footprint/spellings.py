@@ -34,6 +34,7 @@ _BUFFER = 256
 _NAME = "user.a"
 _EMPTY_PATH = 0x1000
 _REMOVE_FOLDER = 0x200
+_IN_ROOT = 0x10
 _RWF_APPEND = 0x10
 _GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602
 _CLONE, _CLONE_RANGE, _DEDUPE = 0x40049409, 0x4020940D, 0xC0189436
@@ -62,6 +63,18 @@ def _open_how(slots: Slots, path: str, flags: str, slot: str) -> None:
     bits = flags_of(flags)
     how = _packed("=3Q", bits, 0o644 if bits & os.O_CREAT else 0, 0)
     keep(slots, slot, call("openat2", CWD, path.encode(), how, len(how)))
+
+
+def _open_in_root(slots: Slots, base: str, path: str, flags: str, slot: str) -> None:
+    """Open what a path leads to where the folder that it starts from is the root."""
+    bits = flags_of(flags)
+    how = _packed("=3Q", bits, 0o644 if bits & os.O_CREAT else 0, _IN_ROOT)
+    folder = os.open(base or ".", os.O_PATH)
+    try:
+        number = call("openat2", folder, f"/../{path}".encode(), how, len(how))
+    finally:
+        os.close(folder)
+    keep(slots, slot, number)
 
 
 def _create(slots: Slots, path: str, flags: str, slot: str) -> None:
@@ -434,6 +447,7 @@ FURTHER: Mapping[str, Callable[..., object]] = {
     "open.open": _open,
     "open.how": _open_how,
     "open.creat": _create,
+    "openat.in_root": _open_in_root,
     "nameless": _open_nameless,
     "close.range": _close_range,
     "dup.dup2": _duplicate_by(lambda one, other: call("dup2", one, other)),

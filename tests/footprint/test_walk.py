@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import random
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
 
-from racecheck.footprint import Names, Resolver, Walk
+from racecheck.footprint import Bounds, Names, Resolver, Walk
+from tests.footprint.slots import CWD, call
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,11 +30,20 @@ class Box:
         start = len(str(self.root)) + 1
         self.names.scan(str(self.root), lambda path: path[start:] or "/")
 
-    def walk(self, path: str, *, follow: bool = True, base: str = "") -> Walk:
+    def walk(
+        self,
+        path: str,
+        *,
+        follow: bool = True,
+        base: str = "",
+        bounds: Bounds = Bounds.NONE,
+    ) -> Walk:
         """Look up a path as this process would."""
         process = os.getpid()
         base = base or f"/proc/{process}/cwd"
-        return self.resolver.walk(self.names, process, base, path, follow=follow)
+        return self.resolver.walk(
+            self.names, process, base, path, follow=follow, bounds=bounds
+        )
 
 
 @pytest.fixture
@@ -323,6 +334,43 @@ def test_random_paths_mean_what_the_kernel_says(box: Box) -> None:
             assert walk.target == box.names.find(status), path
 
 
+def test_a_folder_can_be_the_root_of_all_that_is_looked_up_from_it(box: Box) -> None:
+    base = str(box.root / "d")
+    (box.root / "d/up").symlink_to("/../s/../x")
+    box.scan()
+
+    for path in ("x", "/x", "../x", "s/../../x", "up", "../up"):
+        walk = box.walk(path, base=base, bounds=Bounds.ROOT)
+
+        assert walk.target == "d/x", path
+        assert "d" not in walk.upward, path
+
+
+@pytest.mark.parametrize("bounds", [Bounds.BENEATH, Bounds.ROOT])
+def test_random_paths_with_bounds_mean_what_the_kernel_says(
+    box: Box, bounds: Bounds
+) -> None:
+    generator = random.Random(3)
+    parts = ("d", "s", "e", "x", "z", "w", "k", "a", "o", "t", "u", "..", ".", "", "q")
+    folders = [box.root, box.root / "d", box.root / "d/s"]
+    for _ in range(2000):
+        os.chdir(generator.choice(folders))
+        path = "/".join(generator.choices(parts, k=generator.randint(1, 5)))
+        follow = generator.random() < 0.5
+        if not path:
+            continue
+        walk = box.walk(path, follow=follow, bounds=bounds)
+        wrong, status = ask_kernel_in_bounds(path, bounds, follow=follow)
+
+        assert not walk.escaped, path
+        if status is None:
+            assert (walk.error or errno.ENOENT) == wrong, path
+            assert walk.status is None or walk.error, path
+        else:
+            assert walk.error == 0, path
+            assert walk.target == box.names.find(status), path
+
+
 def test_a_known_folder_gives_what_a_lookup_from_the_top_finds(box: Box) -> None:
     generator = random.Random(2)
     parts = ("d", "s", "e", "x", "z", "a", "..", ".", "", "q")
@@ -369,3 +417,20 @@ def ask_kernel(path: str, *, follow: bool) -> tuple[int, os.stat_result | None]:
         return 0, os.stat(path, follow_symlinks=follow)
     except OSError as error:
         return error.errno or 0, None
+
+
+def ask_kernel_in_bounds(
+    path: str, bounds: Bounds, *, follow: bool
+) -> tuple[int, os.stat_result | None]:
+    """Return the same for a path that may not leave the working directory."""
+    resolve = {Bounds.BENEATH: 0x08, Bounds.ROOT: 0x10}[bounds]
+    flags = os.O_PATH | (0 if follow else os.O_NOFOLLOW)
+    how = struct.pack("=3Q", flags, 0, resolve)
+    try:
+        number = call("openat2", CWD, path.encode(), how, len(how))
+    except OSError as error:
+        return error.errno or 0, None
+    try:
+        return 0, os.fstat(number)
+    finally:
+        os.close(number)

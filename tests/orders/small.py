@@ -49,7 +49,7 @@ _WAITING = {"flock": "wait", "lockf": "lockf.wait", "ofd": "ofd.wait"}
 _LOCKS = frozenset({"flock", "wait", "lockf", "ofd", "getlk"})
 _TRIES = 20
 
-_MORE_CALLS = frozenset({"openat", "list", "readfd", "copy.splice"})
+_MORE_CALLS = frozenset({"openat", "openat.in_root", "list", "readfd", "copy.splice"})
 _SINGLE = {
     # Of several locks that are in the way, racecheck does not name the kernel's.
     "getlk": "getlk.whether",

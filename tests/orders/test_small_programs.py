@@ -288,6 +288,12 @@ PITFALLS = (
         "chdir d; getcwd.link",
         "rename d e",
     ),
+    case(
+        "27 a folder is the root of a path that would lead out of it",
+        *(2, 2, "mkdir d; fill d/x a; fill x b"),
+        "openat.in_root d x RDONLY 0; pread 0 1 0",
+        "open d/x RDWR 1; pwrite 1 1 0",
+    ),
 )
 
 FILL = "WRONLY|CREAT|TRUNC 0; write 0 2; write 0 2; close 0"
@@ -382,6 +388,7 @@ UNSEEN = {
     "24": "named",
     "25": "alive",
     "26": "entry",
+    "27": "data",
 }
 """Kinds of resources by the numbers of pitfalls that are about not seeing them."""
 
