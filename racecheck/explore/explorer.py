@@ -76,6 +76,7 @@ class _Tally:
     conflicts: set[str] = field(default_factory=set)
     waits: bool = False
     spun: bool = False
+    judging: set[str] = field(default_factory=set)
 
     def count(self, outline: Outline | None) -> None:
         """Take in an execution; None is one that the scheduler gave up."""
@@ -90,6 +91,7 @@ class _Tally:
         self.waits = self.waits or outline.waits
         self.dependent = self.dependent or outline.dependent
         self.spun = self.spun or outline.spun
+        self.judging.update(outline.judging)
 
 
 class _TooCoarseError(Exception):
@@ -241,9 +243,10 @@ def _explore_one(
     if trace is None:
         tally.count(None)
         return
+    judging = runner.judging
     if both and not tally.fresh and repeat(runner, trace, reuse=True)[1]:
         raise StateKeptError
-    tally.count(Outline.of(trace, spun=runner.spun, look=look))
+    tally.count(Outline.of(trace, spun=runner.spun, look=look, judging=judging))
     tally.looked += look
     if compare:
         tally.conflicts.update(conflicting_calls(trace.steps))
@@ -364,4 +367,11 @@ def _verdict(
         return Verdict.UNKNOWN, f"vacuous: never ran to its end: {names}"
     if len(runner.actors) > 1 and not tally.dependent:
         return Verdict.UNKNOWN, "vacuous: no two actors touched the same thing"
+    idle = [
+        each.name
+        for each in runner.scenario.invariants
+        if each.name not in tally.judging
+    ]
+    if idle:
+        return Verdict.PASSED, f"found nothing to judge: {', '.join(idle)}"
     return Verdict.PASSED, ""

@@ -41,6 +41,7 @@ class Outline(msgspec.Struct, frozen=True):
         waits: Whether somebody waited for time to pass.
         dependent: Whether two actors met; False where steps have no footprints.
         spun: Whether an actor was held up because it looked in vain.
+        judging: Invariants that had something to judge.
     """
 
     steps: int
@@ -50,15 +51,19 @@ class Outline(msgspec.Struct, frozen=True):
     waits: bool
     dependent: bool
     spun: bool
+    judging: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, trace: Trace, *, spun: bool, look: bool) -> Outline:
+    def of(
+        cls, trace: Trace, *, spun: bool, look: bool, judging: tuple[str, ...]
+    ) -> Outline:
         """Return the outline of an execution.
 
         Args:
             trace: The execution.
             spun: Whether an actor was held up because it looked in vain.
             look: Whether to look if actors met, which takes a moment.
+            judging: Invariants that had something to judge.
         """
         return cls(
             steps=len(trace.steps),
@@ -68,6 +73,7 @@ class Outline(msgspec.Struct, frozen=True):
             waits=any(step.kind is Kind.WAKE for step in trace.steps),
             dependent=look and actors_depend(trace.steps),
             spun=spun,
+            judging=judging,
         )
 
 
@@ -218,7 +224,9 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
     plain = trace is None or (
         trace.verdict is Verdict.PASSED and not trace.violations and not too_coarse
     )
-    outline = None if trace is None else Outline.of(trace, spun=spun, look=False)
+    outline = None
+    if trace is not None:
+        outline = Outline.of(trace, spun=spun, look=False, judging=runner.judging)
     if notes is None:
         lesson = lesson_of(scheduler)
         return Made(order.number, outline=outline, plain=plain, lesson=lesson)

@@ -91,6 +91,11 @@ class Runner:
         return self._judge.watch
 
     @property
+    def judging(self) -> tuple[str, ...]:
+        """The invariants that had something to judge in the last execution."""
+        return self._judge.judging
+
+    @property
     def actors(self) -> tuple[str, ...]:
         """Names of the actors, in the order of their declaration."""
         return tuple(program.name for program in self.programs)

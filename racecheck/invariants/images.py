@@ -92,12 +92,14 @@ class _WholeImages(StateRule):
 
     def begin(self, view: View) -> str | None:
         self._images.clear()
+        self.has_judged = False
         return self.judge(view) if self._gate.is_open else None
 
     def judge(self, view: View) -> str | None:
         for path in self._paths(view):
             data = view.read(path)
             if data is not None:
+                self.has_judged = True
                 problem = self._images.problem(path, data)
                 if problem is not None:
                     return problem

@@ -91,6 +91,18 @@ class Judge:
         """A line for each invariant that raised, in the order in which they did."""
         return list(self._failed.values())
 
+    @property
+    def judging(self) -> tuple[str, ...]:
+        """The invariants that had something to judge in the execution so far.
+
+        Where nobody keeps count of that, they are taken to have had.
+        """
+        return tuple(
+            name
+            for name, each in self._invariants.items()
+            if getattr(each, "has_judged", True)
+        )
+
     def start(self, view: View, history: History | None = None) -> None:
         """Forget the last execution, and look at the box before the first step.
 

@@ -70,13 +70,14 @@ class _NeverMissing(StateRule):
         return None if self._removed else broken
 
     def begin(self, view: View) -> str | None:
-        self._seen = self._removed = False
+        self._seen = self._removed = self.has_judged = False
         return self.judge(view) if self._gate.is_open else None
 
     def judge(self, view: View) -> str | None:
         link = view.readlink(self._path)
         if _leads_somewhere(view, self._path, is_link=link is not None):
             self._seen, self._removed = True, False
+            self.has_judged = True
             return None
         if self._removed:
             return None

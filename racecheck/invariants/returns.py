@@ -64,6 +64,7 @@ class _NoSilentLoss(Rule):
     def start(self, view: View) -> None:  # noqa: ARG002 - only returns are judged
         self._images.clear()
         self._judged.clear()
+        self.has_judged = False
 
     def at_return(
         self, view: View, history: History, operation: Operation
@@ -73,6 +74,7 @@ class _NoSilentLoss(Rule):
         self._judged.add((operation.actor, operation.index))
         if not operation.succeeded:
             return None
+        self.has_judged = True
         data = view.read(self._path)
         if data is None:
             problem: str | None = (

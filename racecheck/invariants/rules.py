@@ -30,6 +30,8 @@ class Rule:
         ends: Kinds of ends that can change what it says though no file has changed.
         needs_calls: Whether it judges by the calls that actors make, so that an engine
             which does not follow those cannot have it judged.
+        has_judged: Whether there was anything to judge in the execution so far, as far
+            as that is kept count of.
         is_noted: Whether what it asks of the history is noted as it does, and counts
             beside `ends`.
     """
@@ -37,6 +39,7 @@ class Rule:
     ends: frozenset[Kind] = frozenset()
     needs_calls = False
     is_noted = False
+    has_judged = True
 
     def __init__(self, name: str) -> None:
         self._name = name

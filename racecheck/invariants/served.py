@@ -13,7 +13,7 @@ from racecheck.model import Ending
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from racecheck.model import History, Invariant, Operation
+    from racecheck.model import History, Invariant, Operation, View
 
 
 def served(
@@ -42,10 +42,15 @@ class _Served(OperationRule):
         super().__init__(name, who)
         self._check = check
 
+    def start(self, view: View) -> None:
+        super().start(view)
+        self.has_judged = False
+
     def judge(self, operation: Operation, history: History) -> str | None:
         del history
         if not operation.succeeded:
             return None
+        self.has_judged = True
         if operation.ending is not Ending.RETURNED:
             raise ScenarioError(
                 f"served is about returned values, but {happened(operation)}"

@@ -49,6 +49,7 @@ class _NoDowngrade(StateRule):
 
     def begin(self, view: View) -> str | None:
         self._newest = None
+        self.has_judged = False
         return self.judge(view)
 
     def judge(self, view: View) -> str | None:
@@ -56,6 +57,7 @@ class _NoDowngrade(StateRule):
         found = None if data is None else self._version(data)
         if found is None:
             return None
+        self.has_judged = True
         if not isinstance(found, int):
             raise ScenarioError(f"a version is a number or None, not {found!r}")
         if self._newest is not None and found < self._newest:
