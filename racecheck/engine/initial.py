@@ -7,9 +7,9 @@ its inode is the one that was made, with the size and the times that it had then
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.attributes import Attributes
@@ -34,13 +34,16 @@ _FIELDS: Final = 7
 class _Node(NamedTuple):
     """One thing in the initial box; `same` is an earlier name of the same file.
 
-    Times are nanoseconds since 1970, of access and of modification.
+    Times are nanoseconds since 1970, of access and of modification. Of a file there
+    are the pieces that hold something, each with its place: holes stay holes, since
+    programs can tell them from zeros.
     """
 
     path: str
     mode: int
     times: tuple[int, int]
-    content: bytes = b""
+    size: int = 0
+    pieces: tuple[tuple[int, bytes], ...] = ()
     link: str = ""
     same: str = ""
 
@@ -244,7 +247,7 @@ class Initial:
                 os.mkdir(path, 0o700)
             else:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                _write_all(descriptor, node.content)
+                _fill(descriptor, node)
                 os.close(descriptor)
         # Modes and times come last: a folder may refuse what is still to be made.
         for node in reversed(nodes):
@@ -295,8 +298,8 @@ def _snapshot(root: str, folder: str, known: dict[tuple[int, int], str]) -> list
         elif stat.S_ISREG(mode):
             same = known.setdefault((status.st_dev, status.st_ino), path)
             if same == path:
-                content = Path(whole).read_bytes()
-                nodes.append(_Node(path, mode, times, content=content))
+                size, pieces = status.st_size, tuple(_pieces(whole, status.st_size))
+                nodes.append(_Node(path, mode, times, size=size, pieces=pieces))
             else:
                 nodes.append(_Node(path, mode, times, same=same))
         else:
@@ -316,7 +319,32 @@ def _kept(status: os.stat_result) -> tuple[int, int]:
     return min(status.st_atime_ns, EPOCH * _SECOND), status.st_mtime_ns
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _pieces(path: str, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield what lies between the holes of a file, each with its place."""
+    with open(path, "rb", buffering=0) as file:
+        end = 0
+        while end < size:
+            try:
+                start = file.seek(end, os.SEEK_DATA)
+                end = file.seek(start, os.SEEK_HOLE)
+            except OSError as error:
+                if error.errno == errno.ENXIO:
+                    return
+                # A file system that knows of no holes.
+                start, end = end, size
+            file.seek(start)
+            data = b""
+            while len(data) < end - start and (more := file.read(end - start)):
+                data += more
+            yield start, data[: end - start]
+
+
+def _fill(descriptor: int, node: _Node) -> None:
+    """Give a file that is empty what it holds."""
+    for start, data in node.pieces:
+        view = memoryview(data)
+        while view:
+            place = start + len(data) - len(view)
+            view = view[os.pwrite(descriptor, view, place) :]
+    if node.size:
+        os.ftruncate(descriptor, node.size)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _CLOSE_RANGE_CLOEXEC: Final = 4
 _DELETED: Final = " (deleted)"
+# Unit of `st_blocks`, whatever the file system has: stat(2).
+_BLOCK: Final = 512
 
 
 class Opened(NamedTuple):
@@ -35,12 +37,14 @@ class Opened(NamedTuple):
         flags: Its flags, as they are now.
         mode: Type and permissions of the inode.
         size: Size of the inode.
+        has_holes: Whether it has fewer blocks than its size takes.
     """
 
     position: int
     flags: int
     mode: int
     size: int
+    has_holes: bool
 
 
 @dataclass(slots=True)
@@ -111,7 +115,8 @@ def _open_files(scene: Scene, before: Before) -> None:
         number = scene.call.number(argument)
         status = os.stat(f"/proc/{scene.process}/fd/{number}")
         position, flags = fdinfo.state(scene.process, number)
-        opened = Opened(position, flags, status.st_mode, status.st_size)
+        has_holes = status.st_blocks * _BLOCK < status.st_size
+        opened = Opened(position, flags, status.st_mode, status.st_size, has_holes)
         before.opened[argument] = opened
 
 

@@ -11,7 +11,7 @@ from racecheck.footprint.entries import REFUSED, empty
 from racecheck.footprint.fdinfo import FOREVER
 
 if TYPE_CHECKING:
-    from racecheck.footprint.before import Before, Scene
+    from racecheck.footprint.before import Before, Opened, Scene
     from racecheck.footprint.draft import Draft
     from racecheck.footprint.objects import OpenFile
     from racecheck.kernel.call import Call
@@ -23,6 +23,8 @@ _KEEP_SIZE: Final = 0x01
 _PUNCH_HOLE: Final = 0x02
 _MOVES: Final = 0x08 | 0x20  # FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE
 _ZEROES: Final = 0x10 | 0x80  # FALLOC_FL_ZERO_RANGE, FALLOC_FL_WRITE_ZEROES
+# To fill a hole changes how many blocks a file has, which `stat` tells with its size.
+_BLOCKS: Final = "blocks"
 # Where a listing stands that has given all names: tmpfs, other file systems.
 _LISTED: Final = frozenset({0, (1 << 31) - 1, FOREVER})
 
@@ -57,7 +59,7 @@ def write(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         start = opened.size
         draft.read("size", file.target)
     if result > 0:
-        _put(draft, file.target, opened.size, start, result)
+        _put(draft, file.target, opened, start, result)
 
 
 def copy(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -88,7 +90,7 @@ def copy(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         _use_position(draft, target, put)
         opened = before.opened["outfd"]
         start = opened.position if put is None else put
-        _put(draft, target.target, opened.size, start, moved)
+        _put(draft, target.target, opened, start, moved)
 
 
 def truncate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
@@ -142,6 +144,8 @@ def allocate(draft: Draft, scene: Scene, before: Before, result: int) -> None:
         return
     if flags & (_ZEROES | _PUNCH_HOLE):
         draft.write("data", file.target, start=start, end=end)
+    if before.opened["fd"].has_holes or flags & (_KEEP_SIZE | _PUNCH_HOLE):
+        draft.write("size", file.target, _BLOCKS)
     if not flags & (_KEEP_SIZE | _PUNCH_HOLE):
         draft.read("size", file.target)
         if end > size:
@@ -224,9 +228,11 @@ def _take(draft: Draft, target: str, start: int, length: int, *, wanted: int) ->
         draft.read("size", target)
 
 
-def _put(draft: Draft, target: str, size: int, start: int, length: int) -> None:
-    end = start + length
+def _put(draft: Draft, target: str, opened: Opened, start: int, length: int) -> None:
+    size, end = opened.size, start + length
     if end <= size:
+        if opened.has_holes:
+            draft.write("size", target, _BLOCKS)
         draft.write("data", target, start=start, end=end)
         return
     draft.read("size", target)

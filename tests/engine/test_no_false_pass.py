@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import signal
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 FEW = Options(budget=Budget(executions=30))
+PAGE = mmap.PAGESIZE
+BLOCKS = PAGE // 512
+"""How many blocks a page on tmpfs has."""
 
 
 def test_a_file_that_is_mapped_by_one_and_written_by_another_gives_no_verdict() -> None:
@@ -143,3 +147,41 @@ def test_a_timer_that_might_have_gone_off_is_never_complete() -> None:
     assert result.coverage is Coverage.CUT
     assert any("a timer of work goes off" in text for text in result.assumptions)
     assert "steps take no time" in result.assumptions
+
+
+@pytest.mark.parametrize("change", ["write", "allocate", "punch"])
+@pytest.mark.parametrize("looks", [True, False])
+def test_filling_a_hole_is_seen_by_who_counts_blocks(
+    change: str, *, looks: bool
+) -> None:
+    made = Scenario("holes")
+
+    @made.setup
+    def sparse(box: Path) -> None:
+        with (box / "file").open("wb") as file:
+            file.write(b"1")
+            file.truncate(1 << 16)
+
+    @made.reader(raises=FileNotFoundError)
+    def count(box: Path) -> None:
+        status = (box / "file").stat()
+        if looks and status.st_blocks != BLOCKS:
+            raise ValueError(status.st_blocks)
+        (box / "done").stat()
+
+    @made.writer
+    def fill(box: Path) -> None:
+        number = os.open(box / "file", os.O_WRONLY)
+        if change == "write":
+            os.pwrite(number, b"2", 1 << 15)
+        elif change == "allocate":
+            os.posix_fallocate(number, 0, 1 << 16)
+        else:
+            ctypes.CDLL(None).fallocate(
+                number, 3, ctypes.c_long(0), ctypes.c_long(PAGE)
+            )
+        (box / "done").touch()
+
+    result = explore(made, FEW)
+
+    assert result.verdict is (Verdict.VIOLATED if looks else Verdict.PASSED)

@@ -276,3 +276,40 @@ def test_files_with_two_names_have_them_again(tmp_path: Path) -> None:
             sandbox.restore()
             assert look(sandbox) == before
         assert (sandbox.box / "file").samefile(sandbox.box / "again")
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces"),
+    [
+        (0, []),
+        (1 << 20, []),
+        (5, [(0, b"piece")]),
+        (1 << 20, [(0, b"first"), (1 << 16, b"second")]),
+        ((1 << 20) + 3, [((1 << 20) - 4, b"the end")]),
+    ],
+)
+def test_holes_are_where_they_were(size: int, pieces: list[tuple[int, bytes]]) -> None:
+    with Sandbox() as sandbox:
+        path = sandbox.box / "file"
+        with path.open("wb") as file:
+            for start, data in pieces:
+                file.seek(start)
+                file.write(data)
+            file.truncate(size)
+        before = holes(path), path.read_bytes()
+        sandbox.keep_as_initial()
+        path.write_bytes(b"something else")
+        sandbox.restore()
+
+        assert (holes(path), path.read_bytes()) == before
+
+
+def holes(path: Path) -> tuple[int, int, list[int]]:
+    """Return size and blocks of a file, and where its data begins and ends."""
+    status = path.stat()
+    found = [0]
+    with path.open("rb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            found.append(file.seek(found[-1], os.SEEK_DATA))
+            found.append(file.seek(found[-1], os.SEEK_HOLE))
+    return status.st_size, status.st_blocks, found
