@@ -10,9 +10,11 @@ def run() -> None:
     """Run the command; who interrupts it while it is still loading sees no trace."""
     try:
         from racecheck.cli import main  # noqa: PLC0415  what takes its time
+        from racecheck.cli.standard_error import go_on_without  # noqa: PLC0415  as said
     except KeyboardInterrupt:
         sys.stderr.write("racecheck: interrupted\n")
         os._exit(130)
+    go_on_without()
     main(prog_name="racecheck")
 
 

@@ -9,22 +9,21 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from racecheck.errors import EndRequestError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _STDOUT: Final = 1
 _UNWRITABLE: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EBADF, errno.EROFS}
 )
 
 
-class AskedToEndError(BaseException):
+class AskedToEndError(EndRequestError):
     """The process was asked to end by a signal.
-
-    No `Exception`, as `KeyboardInterrupt` is none, so that nobody takes it for a
-    failure of what was under way.
 
     Attributes:
         signal: Which one.
@@ -42,7 +41,7 @@ class AskedToEndError(BaseException):
 
 @contextmanager
 def ends_when_asked() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP raise `AskedToEndError`, as Ctrl-C does its error.
+    """Have these signals raise `AskedToEndError`, as Ctrl-C does its error.
 
     Signals that the caller has told to be ignored, as `nohup` does, stay ignored. Where
     there are no signals to be handled, off the main thread, nothing happens.

@@ -13,6 +13,9 @@ import random
 import resource
 import signal
 import sys
+
+# As it is now: what a subject makes of it is not to unwind into the worker.
+from os import _exit
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
@@ -185,8 +188,8 @@ def run(program: Program) -> NoReturn:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
             flush()
             _tell_coverage()
-        os._exit(1)
-    os._exit(0)
+        _exit(1)
+    _exit(0)
 
 
 def _tell_coverage() -> None:
@@ -228,7 +231,7 @@ def execute(argv: tuple[str, ...]) -> None:
     except OSError as error:
         sys.stderr.write(f"cannot execute {argv[0]}: {error.strerror}\n")
         flush()
-        os._exit(127)
+        _exit(127)
 
 
 def _operate(

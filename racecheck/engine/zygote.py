@@ -13,6 +13,9 @@ import ctypes
 import os
 import signal
 import struct
+
+# As it is now, whatever a subject makes of it.
+from os import _exit
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from racecheck.engine import actor as inside
@@ -70,7 +73,7 @@ class Zygote:
                 serving = _Serving(programs, streams, sandbox, filter_)
                 _serve(serving, ask, answer, wait)
             finally:
-                os._exit(70)
+                _exit(70)
         for descriptor in (ask, answer, wait):
             os.close(descriptor)
 
@@ -130,7 +133,7 @@ def _serve(serving: _Serving, ask: int, answer: int, wait: int) -> NoReturn:
     while True:
         data = os.read(ask, _NUMBER.size)
         if len(data) < _NUMBER.size:
-            os._exit(0)
+            _exit(0)
         (index,) = _NUMBER.unpack(data)
         try:
             pid = os.fork()
@@ -139,7 +142,7 @@ def _serve(serving: _Serving, ask: int, answer: int, wait: int) -> NoReturn:
             continue
         if pid == 0:
             if os.read(wait, 1) != _GO:
-                os._exit(0)
+                _exit(0)
             _become(serving, index, libc)
         os.write(answer, _NUMBER.pack(pid))
 
@@ -167,4 +170,4 @@ def _become(serving: _Serving, index: int, libc: ctypes.CDLL) -> NoReturn:
             inside.run(program)
     finally:
         # Whatever happened, the child must not go on as a second zygote.
-        os._exit(70)
+        _exit(70)

@@ -40,6 +40,9 @@ class ScenarioFile(pytest.File):
         try:
             found = load([self.path])
         except RacecheckError as error:
+            if isinstance(error.__cause__, pytest.skip.Exception):
+                # As for a file of tests that cannot be run here.
+                raise error.__cause__ from None
             raise self.CollectError(str(error)) from None
         for loaded in found:
             yield ScenarioItem.from_parent(self, name=loaded.name, loaded=loaded)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from racecheck.errors import RacecheckError, ScenarioError
+from racecheck.errors import PASSING, RacecheckError, ScenarioError
+from racecheck.invariants.wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +36,11 @@ def import_file(file: Path) -> ModuleType:
     try:
         with _without_exit(file):
             module = importlib.import_module(name)
-    # SystemExit, because a script that ends itself is not to end racecheck.
-    except (Exception, SystemExit) as error:
+    except PASSING:
+        raise
+    # All else, because a script that ends itself is not to end racecheck, and a test
+    # file that is skipped raises no `Exception` either.
+    except BaseException as error:
         raise ScenarioError(_describe(error, file)) from error
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != file:
@@ -93,11 +97,11 @@ def short(file: Path) -> str:
 
 
 def _describe(error: BaseException, file: Path) -> str:
-    message = " ".join(str(error).split())
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = Path(error.filename)
         return f"{short(place)}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    what = message if isinstance(error, RacecheckError) else _line(error, message)
+    known = isinstance(error, RacecheckError)
+    what = " ".join((str(error) if known else described(error)).split())
     frames = [
         (Path(frame.filename), frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)
@@ -107,10 +111,6 @@ def _describe(error: BaseException, file: Path) -> str:
         return f"{short(file)}: {what}"
     place, line = frames[-1]
     origin = ""
-    if place != file and not isinstance(error, RacecheckError):
+    if place != file and not known:
         origin = f" (raised at {short(place)}:{line})"
     return f"{short(file)}:{own[-1]}: {what}{origin}"
-
-
-def _line(error: BaseException, message: str) -> str:
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__

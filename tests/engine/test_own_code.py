@@ -171,3 +171,18 @@ def test_a_fork_that_goes_on_does_not_answer_as_well(where: str, place: Path) ->
     # The next task would be given what is left over.
     for _ in range(2):
         assert explored(place).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("engine", ["process", "stress"])
+def test_an_actor_that_has_nothing_to_end_by_does_so(engine: str, place: Path) -> None:
+    def save(box: Path) -> None:
+        (box / "file").touch()
+        os._exit = None  # type: ignore[assignment]  # as a careless test may leave it
+
+    made = Scenario("made", engine=engine)
+    made.writer(save, name="one", count=2)
+    result = explore(made, Options(workdir=place, budget=Budget(executions=6)))
+
+    # Under stress it takes luck to meet.
+    assert result.reason in ("", "vacuous: no two operations ran at the same time")
+    assert result.executions > 1
