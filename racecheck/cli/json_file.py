@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import sys
 import tempfile
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from racecheck.api.version import version
@@ -13,11 +17,11 @@ from racecheck.storage import remove_unfinished, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from racecheck.model import Finding, ScenarioResult
 
 SCHEMA = 1
+_MOST_LINKS = 40
 
 
 def check_target(file: Path) -> None:
@@ -26,18 +30,20 @@ def check_target(file: Path) -> None:
     Raises:
         UsageError: It could not.
     """
-    target = file.resolve()
-    if not target.parent.is_dir():
-        raise UsageError(f"cannot write {file}: its folder does not exist")
-    if not can_be_replaced(target):
-        return
-    remove_unfinished(target.parent)
-    # Modes do not tell: root may write where nothing can be made, as in /proc.
     try:
+        if not can_be_replaced(file):
+            return
+        target = file.resolve()
+        if not target.parent.is_dir():
+            raise UsageError(f"cannot write {file}: its folder does not exist")
+        remove_unfinished(target.parent)
+        # Modes do not tell: root may write where nothing can be made, as in /proc.
         with tempfile.TemporaryFile(dir=target.parent):
             pass
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+    except (OSError, RuntimeError) as error:
+        # There are links that lead in circles.
+        told = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot write {file}: {told}") from error
 
 
 def replace_file(file: Path, text: str) -> None:
@@ -133,16 +139,51 @@ def _violation(finding: Finding) -> dict[str, object]:
 
 
 def _replace(file: Path, text: str) -> None:
-    target = file.resolve()
-    if can_be_replaced(target):
-        write_whole(target, text.encode())
-    else:
-        target.write_text(text, "utf-8")
+    if can_be_replaced(file):
+        write_whole(file.resolve(), text.encode())
+        return
+    descriptor = _descriptor(file)
+    if descriptor is None:
+        file.write_text(text, "utf-8")
+        return
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    # Opened by its name, a file would be written from its start again.
+    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def can_be_replaced(file: Path) -> bool:
     """Say whether a file can be written more than once.
 
-    A pipe or a terminal has no old content, and a rename would remove it.
+    A pipe or a terminal has no old content, and a rename would remove it. So it would
+    the file that a descriptor of this process leads to.
+
+    Raises:
+        OSError: There can be no such file.
     """
-    return file.is_file() or not file.exists()
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(status.st_mode) and _descriptor(file) is None
+
+
+def _descriptor(file: Path) -> int | None:
+    """Return the descriptor of this process that a path stands for, if it does.
+
+    Such paths are `/dev/stdout`, `/dev/fd/63` and links to them. What they lead to need
+    not have a name any more.
+    """
+    path = str(file)
+    own = f"/proc/{os.getpid()}"
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(path)
+        real = Path(os.path.realpath(folder))
+        if real.name == "fd" and real.is_relative_to(own) and name.isdecimal():
+            return int(name)
+        try:
+            path = str(real / Path(real, name).readlink())
+        except OSError:
+            return None
+    return None

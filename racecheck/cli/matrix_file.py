@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from racecheck.cli.json_file import replace_file
-from racecheck.errors import RacecheckError
+from racecheck.cli.json_file import can_be_replaced, check_target, replace_file
+from racecheck.errors import RacecheckError, UsageError
 from racecheck.report import Matrix
 
 if TYPE_CHECKING:
@@ -16,6 +16,33 @@ if TYPE_CHECKING:
 
 _TITLE = "# Results\n"
 _FIRST = "\n## "
+
+
+def check_matrix(file: Path) -> None:
+    """Refuse a page that would lose something if it were brought up to date.
+
+    Raises:
+        UsageError: It would, or it could not be written.
+    """
+    check_target(file)
+    if not can_be_replaced(file):
+        raise UsageError(f"{file} is no file that can be brought up to date")
+    try:
+        _, tables = _divided(file)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read {file}: {error}") from error
+    strange = Matrix.strange_line(tables)
+    if strange is not None:
+        raise UsageError(
+            f"{file} is no page that --matrix has made: it would lose {strange!r}"
+        )
+
+
+def _divided(file: Path) -> tuple[str, str]:
+    """Return what stands above the tables of a page, and these."""
+    old = file.read_text("utf-8") if file.exists() else _TITLE
+    head, found, tables = old.partition(_FIRST)
+    return head, f"{found}{tables}"
 
 
 def update_matrix(
@@ -32,9 +59,8 @@ def update_matrix(
         RacecheckError: The file cannot be read or written.
     """
     try:
-        old = file.read_text("utf-8") if file.exists() else _TITLE
-        head, found, tables = old.partition(_FIRST)
-        matrix = Matrix() if all_of else Matrix.from_markdown(f"{found}{tables}")
+        head, tables = _divided(file)
+        matrix = Matrix() if all_of else Matrix.from_markdown(tables)
         for name, cell in Matrix.from_results(results).names().items():
             matrix.put(name, cell)
         text = f"{head.rstrip()}\n\n{matrix.markdown().rstrip()}\n"

@@ -94,6 +94,9 @@ class Outputs:
     @property
     def is_for_github(self) -> bool:
         """Whether annotations are printed."""
-        if self.github is not None:
-            return self.github
-        return os.environ.get("GITHUB_ACTIONS") == "true"
+        return is_read_by_github() if self.github is None else self.github
+
+
+def is_read_by_github() -> bool:
+    """Say whether the output is that of a job of GitHub's."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"

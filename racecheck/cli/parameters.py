@@ -89,8 +89,16 @@ def selection_argument(command: Callable[..., object]) -> Callable[..., object]:
 
 
 def current_settings() -> Settings:
-    """Return what is configured where the command was started."""
-    return read_settings(Path.cwd(), os.environ)
+    """Return what is configured where the command was started.
+
+    Raises:
+        UsageError: That is no more, or a setting is wrong.
+    """
+    try:
+        folder = Path.cwd()
+    except OSError as error:
+        raise UsageError(f"the working folder is gone: {error.strerror}") from error
+    return read_settings(folder, os.environ)
 
 
 def find_scenarios(selection: Sequence[str], settings: Settings) -> tuple[Loaded, ...]:

@@ -10,6 +10,7 @@ import click
 from racecheck import api
 from racecheck.cli import exit_codes
 from racecheck.cli.json_file import check_target
+from racecheck.cli.outputs import is_read_by_github
 from racecheck.cli.parameters import (
     current_settings,
     find_scenarios,
@@ -20,6 +21,7 @@ from racecheck.cli.parameters import (
 )
 from racecheck.explore.options import Options, ReplayResult
 from racecheck.report import explain, render
+from racecheck.report.github import defused
 from racecheck.report.printable import printable
 
 if TYPE_CHECKING:
@@ -66,13 +68,14 @@ def replay_command(
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
     result = api.replay(token, scenarios, Options(workdir=workdir))
-    click.echo(render(result.trace, width=text_width(), color=is_colored()))
+    said = defused if is_read_by_github() else str
+    click.echo(said(render(result.trace, width=text_width(), color=is_colored())))
     race = api.race_of(token, result, workdir)
     if race is not None:
         found = race.finding
         width = text_width()
         told = explain(result.trace, found.invariant, found.message, width=width)
-        click.echo(f"\n{told}")
+        click.echo(f"\n{said(told)}")
         _write(race, page, trace_file)
     elif page is not None or trace_file is not None:
         click.echo("racecheck: nothing is broken, so nothing is written", err=True)

@@ -10,8 +10,7 @@ import click
 
 from racecheck import api
 from racecheck.cli import exit_codes
-from racecheck.cli.json_file import check_target
-from racecheck.cli.matrix_file import update_matrix
+from racecheck.cli.matrix_file import check_matrix, update_matrix
 from racecheck.cli.outputs import Outputs, output_options
 from racecheck.cli.parameters import (
     BudgetType,
@@ -37,6 +36,7 @@ from racecheck.report import (
     summary,
     totals,
 )
+from racecheck.report.github import annotate, defused
 from racecheck.scenario import quick_ones
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def run_command(
     outputs = Outputs(**files)
     outputs.check()
     if matrix_file is not None:
-        check_target(matrix_file)
+        check_matrix(matrix_file)
     settings = current_settings()
     scenarios = find_scenarios(selection, settings)
     if quick:
@@ -153,7 +153,14 @@ def run_command(
     results: list[ScenarioResult] = []
     interrupted = True
     try:
-        _explore(scenarios, options, results, writer, verbose=verbose)
+        _explore(
+            scenarios,
+            options,
+            results,
+            writer,
+            verbose=verbose,
+            for_github=outputs.is_for_github,
+        )
         interrupted = False
     finally:
         # Also when it was interrupted, or one scenario could not be run.
@@ -184,6 +191,7 @@ def _explore(
     writer: Writer,
     *,
     verbose: bool,
+    for_github: bool,
 ) -> None:
     """Explore scenarios, and show and keep each result as it comes."""
     # Where a surprise ends the run, what comes after it in turn does not count.
@@ -194,7 +202,10 @@ def _explore(
         ):
             results.append(result)
             writer.add(result)
-            progress.write(_describe(result, verbose=verbose), done=result.name)
+            told = _describe(result, verbose=verbose)
+            if for_github:
+                told = defused(told)
+            progress.write(told, done=result.name)
     # Never a pass for what was not looked at.
     if len(results) < len(scenarios) and all(result.as_expected for result in results):
         raise EngineError(
@@ -204,8 +215,6 @@ def _explore(
 
 def _annotate(results: Sequence[ScenarioResult]) -> None:
     """Print annotations of results, which GitHub shows at their lines."""
-    from racecheck.report.github import annotate  # noqa: PLC0415  seldom asked for
-
     for result in results:
         for line in annotate(result):
             click.echo(line)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from racecheck.model import Verdict
 from racecheck.report.story import tell
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from racecheck.model import Finding, ScenarioResult
 
+_AT_START: Final = re.compile(r"^(\s*)::", re.MULTILINE)
+_ANYWHERE: Final = re.compile(r"##\[")
 _NO_VERDICT = (Verdict.UNKNOWN, Verdict.DIVERGED)
 
 
@@ -34,6 +37,15 @@ def annotate(result: ScenarioResult) -> Iterator[str]:
         yield _command("error", result.name, _line(result))
     for finding in surprises:
         yield _finding(result, finding)
+
+
+def defused(text: str) -> str:
+    """Return text in which GitHub finds no command, whatever an actor has printed.
+
+    It looks for one kind at the start of a line, behind blanks too, and for another
+    kind anywhere.
+    """
+    return _ANYWHERE.sub("##|[", _AT_START.sub(r"\1|::", text))
 
 
 def _finding(result: ScenarioResult, finding: Finding) -> str:

@@ -71,6 +71,16 @@ class Matrix:
                     made.put(f"{system}/{happening}/{first}", cell)
         return made
 
+    @classmethod
+    def strange_line(cls, text: str) -> str | None:
+        """Return the first line that `markdown` has not written, if there is one."""
+        kept = cls.from_markdown(text).markdown().splitlines()
+        for line in filter(None, map(str.rstrip, text.splitlines())):
+            if line not in kept:
+                return line
+            kept.remove(line)
+        return None
+
     def put(self, name: str, cell: str) -> None:
         """Put the cell of a scenario in its place, if its name says one."""
         parts = name.split("/")

@@ -88,6 +88,14 @@ def test_a_race_that_is_expected_and_missing_fails(project: Project) -> None:
     assert "expected no_unexpected_errors to be broken, but it holds" in ended.text
 
 
+def test_a_file_that_is_to_be_skipped_is(project: Project) -> None:
+    project.write(
+        "scenario.py", "import pytest\npytest.importorskip('nothing_of_the_kind')\n"
+    )
+    ended = project.pytest("--racecheck")
+    assert ended.counts == {"skipped": 1}
+
+
 def test_a_file_that_cannot_be_imported_gives_a_line(project: Project) -> None:
     project.write("scenario.py", "import nothing_of_the_kind\n")
     ended = project.pytest("--racecheck")

@@ -264,15 +264,25 @@ def test_what_no_command_understands_is_told_in_a_line(arguments: list[str]) -> 
     assert "--help" in ended.stderr
 
 
-@pytest.mark.parametrize("call", ["import os; os._exit(0)", "import sys; sys.exit(0)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "import os; os._exit(0)",
+        "import sys; sys.exit(0)",
+        "raise GeneratorExit",
+        "import pytest; pytest.skip('not here', allow_module_level=True)",
+    ],
+)
 def test_a_scenario_file_cannot_end_the_run_as_if_all_were_well(
     place: Path, call: str
 ) -> None:
     (place / "ending.py").write_text(call)
-    ended = run("run", "ending.py")
+    for command in ("run", "list"):
+        ended = run(command, "ending.py")
 
-    assert ended.exit_code == 2
-    assert ended.stderr.startswith("racecheck: ending.py:1: ")
+        assert ended.exit_code == 2
+        assert ended.stderr.startswith("racecheck: ending.py:1: ")
+        assert ended.stderr.count("\n") == 1
 
 
 def test_what_a_scenario_file_forks_ends_as_it_likes(place: Path) -> None:
@@ -402,7 +412,7 @@ def test_an_interrupt_writes_what_there_is(explorer: Explorer) -> None:
     assert [each["name"] for each in read()["scenarios"]] == ["two"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_who_is_asked_to_end_writes_what_there_is(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:

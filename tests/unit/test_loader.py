@@ -172,6 +172,15 @@ def test_a_malformed_scenario_is_told_with_its_file() -> None:
         ),
         ("x = 1\nif x\n    pass", "scenario.py:2: SyntaxError: expected ':'"),
         ("import sys\nsys.exit(3)", "scenario.py:2: SystemExit: 3"),
+        ("raise GeneratorExit", "scenario.py:1: GeneratorExit"),
+        (
+            "import pytest\npytest.importorskip('no_such_module')",
+            "scenario.py:2: Skipped: could not import 'no_such_module'",
+        ),
+        (
+            "class Shy(Exception):\n    def __str__(self): raise SystemExit\nraise Shy",
+            "scenario.py:3: Shy",
+        ),
         (
             "import json\n\njson.loads('no')",
             "scenario.py:3: JSONDecodeError: Expecting value: line 1 column 1",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from racecheck.cli.matrix_file import update_matrix
-from racecheck.errors import RacecheckError
+from racecheck.cli.matrix_file import check_matrix, update_matrix
+from racecheck.errors import RacecheckError, UsageError
 from racecheck.model import Coverage, Verdict
 from racecheck.report import Matrix
 from tests.unit.traces import finding, result
@@ -139,6 +140,37 @@ def test_all_scenarios_leave_nothing_of_what_was_there(tmp_path: Path) -> None:
         "# Results\n\n## other\n\n"
         "| | a |\n| --- | --- |\n| b | passed (complete, 6) |\n"
     )
+
+
+def test_a_page_that_a_run_has_made_may_be_brought_up_to_date(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\nWords, and a | line.\n")
+    update_matrix(page, RESULTS, all_of=False)
+
+    check_matrix(page)
+    check_matrix(tmp_path / "new.md")
+
+
+@pytest.mark.parametrize(
+    ("added", "lost"),
+    [
+        ("## Usage\n\nSome words.\n", "## Usage"),
+        ("Some words.\n", "Some words."),
+        ("## odd\n\n| | a |\n| --- | --- |\n| b | c | d |\n", "| b | c | d |"),
+        ("## Two words\n", "## Two words"),
+    ],
+)
+def test_a_page_that_would_lose_something_is_refused(
+    added: str, lost: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    update_matrix(page, RESULTS, all_of=False)
+    page.write_text(text := f"{page.read_text()}\n{added}")
+
+    with pytest.raises(UsageError, match=re.escape(repr(lost))):
+        check_matrix(page)
+
+    assert page.read_text() == text
 
 
 def test_a_page_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
