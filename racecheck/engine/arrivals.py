@@ -51,7 +51,7 @@ from racecheck.engine.waits import (
     Yield,
 )
 from racecheck.kernel import ptrace
-from racecheck.kernel.call import transfer
+from racecheck.kernel.call import LONGEST_TRANSFER, transfer
 from racecheck.kernel.deadlines import deadline
 from racecheck.kernel.decode import decode
 from racecheck.kernel.rows import Service
@@ -186,13 +186,20 @@ class Arrivals:
             self._registers.skip(task.tid, task.actor.begin())
             return False
         if message == inside.COVERED:
+            if not measuring.is_on():
+                return False
             measuring.take(task.process.memory.read(raw[1], raw[2]))
             self._registers.skip(task.tid, raw[2])
             return False
         if message == inside.IDLE and not raw[2]:
             task.retire()
             return True
-        task.report = _report.decode(task.process.memory.read(raw[1], raw[2]))
+        try:
+            data = task.process.memory.read(raw[1], min(raw[2], LONGEST_TRANSFER))
+            task.report = _report.decode(data)
+        except (OSError, msgspec.MsgspecError):
+            # It is no message of ours, and the kernel knows no such descriptor.
+            return False
         task.point = SchedulingPoint(task.lane, Kind.RETURN, "return")
         if message != inside.IDLE:
             self._registers.skip(task.tid, raw[2])
@@ -211,9 +218,10 @@ class Arrivals:
         return pending
 
     def refuse(self, task: Task, pending: Pending) -> int:
-        """Have a call that would change something outside the sandbox fail."""
+        """Have a call fail that would leave the sandbox, or the sight of its tracer."""
         name = pending.call.row.name
-        text = f"{name} outside the sandbox by {task.name}: {pending.escape}"
+        what = "of an unreadable program" if pending.hidden else "outside the sandbox"
+        text = f"{name} {what} by {task.name}: {pending.escape}"
         self._note(text, refused=True)
         self._registers.skip(task.tid, -pending.denial)
         return -pending.denial

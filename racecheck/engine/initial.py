@@ -259,6 +259,9 @@ class Initial:
     def _empty_parts(self) -> None:
         """Leave only the folders that the sandbox is made of, as far as they are."""
         root = self._root
+        if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+            # An actor has left it so; it gets its own mode back later.
+            os.chmod(root, stat.S_IRWXU)
         for name in os.listdir(root):
             path = f"{root}/{name}"
             is_folder = stat.S_ISDIR(os.lstat(path).st_mode)

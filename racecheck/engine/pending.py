@@ -96,6 +96,7 @@ class Pending:
         inside: Whether it concerns the sandbox.
         escape: What it would change outside the sandbox, or empty.
         denial: Error with which it is refused then.
+        hidden: Whether it would instead run a program that cannot be looked into.
         semaphores: Names of the semaphores that it is about.
         changes: How many steps had changed the box when this was found out.
         floats: Whether a path of its begins at a folder that is not known by name.
@@ -109,6 +110,7 @@ class Pending:
     inside: bool = False
     escape: str = ""
     denial: int = errno.EACCES
+    hidden: bool = False
     semaphores: tuple[str, ...] = ()
     changes: int = 0
     floats: bool = False
@@ -200,6 +202,14 @@ class Meanings:
         elif row.kind is Kind.MKNOD and (device := _leads_out(call)):
             # A name in the box for what is outside of it.
             pending.escape, pending.denial = device, errno.EPERM
+        elif row.kind is Kind.EXEC and pending.walks:
+            place = pending.walks[-1].location
+            if os.access(place, os.X_OK) and not os.access(place, os.R_OK):
+                # The kernel lets nobody look into it, but those with privilege.
+                pending.escape, pending.hidden = (
+                    str(pending.args.get("path") or place),
+                    True,
+                )
         target = pending.args.get("target")
         if isinstance(target, str):
             pending.args["target"] = self._sandbox.display(target)
@@ -303,7 +313,7 @@ def _plan(
     paths = tuple(pair for pair in _PATHS if row.index(pair[0]) is not None)
     numbers = tuple(pair for pair in _FILES if row.index(pair[0]) is not None)
     more = any(row.index(name) is not None for name in ("last", "newfd", "target"))
-    more = more or row.kind in (Kind.GETCWD, Kind.EXIT, Kind.MKNOD)
+    more = more or row.kind in (Kind.GETCWD, Kind.EXIT, Kind.MKNOD, Kind.EXEC)
     return paths, numbers, more
 
 

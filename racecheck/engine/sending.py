@@ -69,10 +69,8 @@ class Sending:
         """Translate the ids of a signal; none leaves the actor that sends it."""
         number = _signal_number(silent, raw)
         name = silent.name
-        if number and name == "pidfd_send_signal":
-            # Such a descriptor can be one of /proc too, and be anybody's.
-            self._refuse(task, name, number, "a descriptor")
-            self._registers.skip(task.tid, -errno.EPERM)
+        if name == "pidfd_send_signal":
+            self._send_by_descriptor(task, name, number, raw[0])
             return
         wanted = signed(raw[silent.args.index("tid" if name == "tkill" else "pid")])
         if name in ("kill", "rt_sigqueueinfo") and wanted <= 0 and wanted != -1:
@@ -88,8 +86,7 @@ class Sending:
         if number and not own:
             self._refuse(task, name, number, f"process {wanted}")
         elif not own:
-            text = f"whether another process lives, asked by {task.actor.name}"
-            self._note(text, ordered=False)
+            self._ask(task)
         if target is None or (number and not own):
             # An id that nobody has is that of a process that is gone.
             refused = errno.ESRCH if target is None else errno.EPERM
@@ -112,6 +109,18 @@ class Sending:
             self._send_to_process(task, name, raw, target.process, number)
         elif self._making.make(task, raw, changes) == 0:
             self._signals.sent(target.process, number, target)
+
+    def _send_by_descriptor(
+        self, task: Task, name: str, number: int, descriptor: int
+    ) -> None:
+        """Let a task ask whether a process lives; it may be anybody's."""
+        if number:
+            self._refuse(task, name, number, "a descriptor")
+            self._registers.skip(task.tid, -errno.EPERM)
+            return
+        target = _meant(task, descriptor)
+        if not any(each.process.pid == target for each in task.actor.tasks):
+            self._ask(task)
 
     def _send_to_process(
         self,
@@ -156,6 +165,10 @@ class Sending:
             self._send_to_process(task, name, raw, process, number, again=not last)
             if task.ended:
                 return
+
+    def _ask(self, task: Task) -> None:
+        text = f"whether another process lives, asked by {task.actor.name}"
+        self._note(text, ordered=False)
 
     def _refuse(self, task: Task, name: str, number: int, target: str) -> None:
         text = f"{name}: {task.name} sends {_signal_name(number)} to {target}"
@@ -252,6 +265,17 @@ class Sending:
 def signed(raw: int) -> int:
     """Return an argument as a C `int`."""
     return ((raw & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+
+
+def _meant(task: Task, descriptor: int) -> int:
+    """Return the real id of the process that a descriptor is for, or 0."""
+    path = f"/proc/{task.process.proc}/fdinfo/{descriptor & 0xFFFFFFFF}"
+    try:
+        with open(path, encoding="ascii") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return int(fields["Pid"])
+    except (OSError, KeyError, ValueError):
+        return 0
 
 
 def _signal_number(silent: Silent, raw: Sequence[int]) -> int:

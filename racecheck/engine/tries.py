@@ -7,6 +7,7 @@ call is repeated whenever anything has happened.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,8 @@ NAMES: Final = TIMED | frozenset(_OPTIONS)
 """All calls that are made in this way."""
 
 _WORD_BITS: Final = 64
+_MOST_DESCRIPTORS: Final = 1 << 20
+"""More than a process can have, as the kernel is set up; see proc_sys_fs(5)."""
 _BELOW_STACK: Final = 1024
 
 
@@ -195,13 +198,19 @@ class Try:
         if self.name not in _SETS:
             return []
         count = self._raw[0] & 0xFFFFFFFF
+        if count >> 31:
+            return []
+        count = min(count, _MOST_DESCRIPTORS)
         size = (count + _WORD_BITS - 1) // _WORD_BITS * 8
         memory = self.task.process.memory
-        return [
-            (address, memory.read(address, size))
-            for address in self._raw[1:4]
-            if address and size
-        ]
+        # Of a set that cannot be read the kernel tells the program.
+        with contextlib.suppress(OSError):
+            return [
+                (address, memory.read(address, size))
+                for address in self._raw[1:4]
+                if address and size
+            ]
+        return []
 
 
 class Ids:
