@@ -63,6 +63,8 @@ def searched(
         traces: list[Trace | None] = []
         with Machine(max_cpu_s=scenario.max_cpu_s) as machine:
             runner = Runner(machine, scenario)
+            # They would see it first.
+            runner.habits = None
             told = Told(runner._judge)
             search = DPORScheduler()
             while len(traces) < EXECUTIONS:
