@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from racecheck.errors import PASSING, RacecheckError, ScenarioError
 from racecheck.invariants.wording import described
+from racecheck.scenario.checks import about
+from racecheck.scenario.lookup import check_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +23,14 @@ def set_up(scenario: Scenario, sandbox: Sandbox) -> tuple[Program, ...]:
     """Let a scenario fill the box, keep it as the start, and return the programs.
 
     Raises:
-        ScenarioError: Its setup raises, or its functions ask for what is not there.
+        ScenarioError: Its setup raises, its functions ask for what is not there, or a
+            program that it runs is missing.
     """
     sandbox.clear()
-    return prepared(scenario, sandbox.box, sandbox.keep_as_initial)
+    programs = prepared(scenario, sandbox.box, sandbox.keep_as_initial)
+    with about(scenario.name):
+        check_found(scenario.actors, programs, sandbox.root)
+    return programs
 
 
 def prepared(
