@@ -5,12 +5,11 @@ None of them is a step: what they answer does not depend on the order of steps.
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
+from racecheck.engine.addresses import Addresses
 from racecheck.kernel.deadlines import MONOTONIC_CLOCKS
 from racecheck.kernel.rows import Service
 
@@ -27,17 +26,6 @@ if TYPE_CHECKING:
 _INIT: Final = 1
 _LARGEST_RANDOM: Final = 1 << 20
 _SECOND: Final = 1_000_000_000
-_UNIX: Final = struct.pack("=H", socket.AF_UNIX)
-_INTERNET: Final = tuple(
-    struct.pack("=H", family) for family in (socket.AF_INET, socket.AF_INET6)
-)
-_LONGEST_ADDRESS: Final = 128
-_BY_KEY: Final = {
-    "msgget": "the message queue",
-    "semget": "the semaphore",
-    "shmget": "the memory",
-}
-"""Calls of sysvipc(7); without a key what they make is known to those who share it."""
 
 # struct timespec and struct timeval, and struct tms, of 64-bit machines.
 _PAIR = struct.Struct("=qq")
@@ -62,6 +50,7 @@ class Services:
         self._note = note
         self._sending = sending
         self._alarms = alarms
+        self._addresses = Addresses(registers, note)
 
     def serve(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         """Answer a call at its entry stop, or prepare it for the kernel's answer."""
@@ -86,13 +75,15 @@ class Services:
                 timer = f"the moment at which a timer of {task.actor.name} goes off"
                 self._note(timer, ordered=False)
         elif service is Service.BIND:
-            self._bind(task, raw)
+            self._addresses.bind(task, raw)
+        elif service is Service.CONNECT:
+            self._addresses.connect(task, raw)
         elif service is Service.DUMPABLE:
             # A process that nobody may look into could not be traced by who has no
             # rights beyond its own. It may say so, and nothing comes of it.
             skip(task.tid, 0 if raw[1] in (0, 1) else -errno.EINVAL)
         elif service is Service.SHARE:
-            self._share(task, silent.name, raw[0])
+            self._addresses.share(task, silent.name, raw[0])
         elif service is Service.TARGET:
             self._sending.target(task, silent, raw)
         elif service is Service.GROUP:
@@ -115,38 +106,6 @@ class Services:
         except OSError:
             result = -errno.EFAULT
         self._registers.skip(task.tid, result)
-
-    def _bind(self, task: Task, raw: Sequence[int]) -> None:
-        """Refuse to give a socket a name in a folder, which no step would tell of.
-
-        Names elsewhere can be had once, and so decide between those who want them.
-        """
-        length = raw[2] & 0xFFFFFFFF
-        try:
-            address = task.process.memory.read(raw[1], min(length, _LONGEST_ADDRESS))
-        except OSError:
-            return
-        family, name = address[: len(_UNIX)], address[len(_UNIX) :]
-        if family == _UNIX and name[:1] == b"\0":
-            # Names without a file start with a zero byte, or are missing; see unix(7).
-            shown = name[1:].decode(errors="backslashreplace")
-            self._note(f"the abstract socket {shown}", by=task.actor.name)
-        elif family == _UNIX and name:
-            self._note(f"bind of a socket to a path by {task.name}", refused=True)
-            self._registers.skip(task.tid, -errno.EACCES)
-        elif family in _INTERNET and (port := int.from_bytes(name[:2], "big")):
-            self._note(f"port {port}", by=task.actor.name)
-
-    def _share(self, task: Task, name: str, given: int) -> None:
-        """Take note of a queue, a semaphore or memory that others can find as well."""
-        if name in _BY_KEY:
-            if given & 0xFFFFFFFF:
-                text = f"{_BY_KEY[name]} with the key {given & 0xFFFFFFFF}"
-                self._note(text, by=task.actor.name)
-            return
-        with contextlib.suppress(OSError):
-            shown = task.process.memory.string(given)
-            self._note(f"the message queue {shown}", by=task.actor.name)
 
     # --- time -------------------------------------------------------------------------
 

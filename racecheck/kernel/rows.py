@@ -84,6 +84,7 @@ class Service(StrEnum):
     CLOCK = "clock"
     ALARM = "alarm"
     BIND = "bind"
+    CONNECT = "connect"
     SHARE = "share"
     TARGET = "target"
     DUMPABLE = "dumpable"
@@ -304,6 +305,8 @@ SERVICES: tuple[Silent, ...] = (
     Silent("setsid", Service.GROUP),
     # A socket can get a name in a folder.
     Silent("bind", Service.BIND, ("fd", "address", "count")),
+    # Somebody can be found by it whom nobody controls.
+    Silent("connect", Service.CONNECT, ("fd", "address", "count")),
     # What these find by a name or a key, everybody finds.
     *(Silent(name, Service.SHARE, ("name",)) for name in ("mq_open", "mq_unlink")),
     *(Silent(name, Service.SHARE, ("key",)) for name in ("msgget", "semget", "shmget")),
@@ -458,7 +461,7 @@ HARMLESS = (
         # Pipes, sockets, queues and shared memory: descriptors of no file by name.
         """
         pipe pipe2 eventfd eventfd2 memfd_create epoll_create epoll_create1 epoll_ctl
-        socket socketpair connect shutdown listen
+        socket socketpair shutdown listen
         getsockname getpeername setsockopt getsockopt shmat shmctl shmdt
         semop semctl semtimedop msgsnd msgrcv msgctl
         mq_timedsend mq_timedreceive mq_notify mq_getsetattr

@@ -22,7 +22,7 @@ from racecheck.scenario import Scenario
 from tests.engine.lab import Seen, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Act = Callable[[Path], None]
@@ -139,6 +139,60 @@ def lock_inside(box: Path) -> None:
 
 @pytest.mark.parametrize("act", [bind_any, find_private, lock_inside])
 def test_what_each_actor_gets_for_itself_is_not(act: Act) -> None:
+    assert both(act, act).trace.verdict is Verdict.PASSED
+
+
+@contextlib.contextmanager
+def somebody(
+    family: int, address: str | tuple[str, int]
+) -> Iterator[str | tuple[str, int]]:
+    """Have a socket of this process wait, as of a helper that was there before."""
+    with socket.socket(family) as found:
+        found.bind(address)
+        found.listen()
+        yield found.getsockname()
+
+
+@pytest.mark.parametrize("kind", ["internet", "abstract", "path"])
+def test_a_connection_to_who_was_there_before_is_named(
+    kind: str, tmp_path: Path
+) -> None:
+    kinds: dict[str, tuple[int, str | tuple[str, int], str]] = {
+        "internet": (socket.AF_INET, ("127.0.0.1", 0), "127.0.0.1 port "),
+        "abstract": (socket.AF_UNIX, "\0racecheck-helper", "the abstract socket race"),
+        "path": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "helper")),
+    }
+    family, address, shown = kinds[kind]
+    with somebody(family, address) as name:
+        seen = both(nothing, lambda _: socket.socket(family).connect(name))
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert f"a connection of two to {shown}" in seen.trace.reason
+
+
+def talk_to_oneself(_: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname()).close()
+
+
+def find_nobody(_: Path) -> None:
+    socket.socket(socket.AF_UNIX).connect("/nobody/there")
+
+
+def find_no_port(_: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        socket.create_connection(unused.getsockname())
+
+
+def ask_for_the_way(_: Path) -> None:
+    socket.socket(type=socket.SOCK_DGRAM).connect(("127.0.0.1", 9))
+
+
+@pytest.mark.parametrize(
+    "act", [talk_to_oneself, find_nobody, find_no_port, ask_for_the_way]
+)
+def test_a_connection_within_an_actor_or_to_nobody_is_not(act: Act) -> None:
     assert both(act, act).trace.verdict is Verdict.PASSED
 
 
