@@ -220,8 +220,9 @@ class Arrivals:
     def refuse(self, task: Task, pending: Pending) -> int:
         """Have a call fail that would leave the sandbox, or the sight of its tracer."""
         name = pending.call.row.name
-        what = "of an unreadable program" if pending.hidden else "outside the sandbox"
-        text = f"{name} {what} by {task.name}: {pending.escape}"
+        text = f"escape: {name} outside the sandbox by {task.name}: {pending.escape}"
+        if pending.hidden:
+            text = f"{name} of an unreadable program by {task.name}: {pending.escape}"
         self._note(text, refused=True)
         self._registers.skip(task.tid, -pending.denial)
         return -pending.denial

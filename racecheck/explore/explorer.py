@@ -32,7 +32,7 @@ from racecheck.scheduling import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from racecheck.explore.runner import Runner
     from racecheck.explore.team import Team
@@ -63,6 +63,7 @@ class _Tally:
     executions: int = 0
     steps: int = 0
     unknown: dict[str, int] = field(default_factory=dict)
+    met: set[int] = field(default_factory=set)
     diverged: str = ""
     dependent: bool = False
     looked: int = 0
@@ -92,6 +93,7 @@ class _Tally:
         self.dependent = self.dependent or outline.dependent
         self.spun = self.spun or outline.spun
         self.judging.update(outline.judging)
+        self.met.update(outline.met)
 
 
 class _TooCoarseError(Exception):
@@ -246,7 +248,11 @@ def _explore_one(
     judging = runner.judging
     if both and not tally.fresh and repeat(runner, trace, reuse=True)[1]:
         raise StateKeptError
-    tally.count(Outline.of(trace, spun=runner.spun, look=look, judging=judging))
+    bounds = runner.scenario.fault_bounds
+    outline = Outline.of(
+        trace, spun=runner.spun, look=look, judging=judging, bounds=bounds
+    )
+    tally.count(outline)
     tally.looked += look
     if compare:
         tally.conflicts.update(conflicting_calls(trace.steps))
@@ -365,13 +371,27 @@ def _verdict(
     if any(name not in crashed for name in idle):
         names = ", ".join(name for name in idle if name not in crashed)
         return Verdict.UNKNOWN, f"vacuous: never ran to its end: {names}"
-    if len(runner.actors) > 1 and not tally.dependent:
-        return Verdict.UNKNOWN, "vacuous: no two actors touched the same thing"
+    if not tally.dependent:
+        missing = "nothing was touched"
+        if len(runner.actors) > 1:
+            missing = "no two actors touched the same thing"
+        return Verdict.UNKNOWN, f"vacuous: {missing}"
+    return Verdict.PASSED, "; ".join(_remarks(runner, tally))
+
+
+def _remarks(runner: Runner, tally: _Tally) -> Iterator[str]:
+    """Yield what a pass says little about."""
     idle = [
         each.name
         for each in runner.scenario.invariants
         if each.name not in tally.judging
     ]
     if idle:
-        return Verdict.PASSED, f"found nothing to judge: {', '.join(idle)}"
-    return Verdict.PASSED, ""
+        yield f"found nothing to judge: {', '.join(idle)}"
+    unmet = [
+        f"{bound.fault} on {bound.on}"
+        for index, bound in enumerate(runner.scenario.fault_bounds)
+        if bound.on and index not in tally.met
+    ]
+    if unmet:
+        yield f"never met: {', '.join(unmet)}"

@@ -15,7 +15,7 @@ import msgspec
 from racecheck.engine.repeated import NotRepeatedError
 from racecheck.errors import ReplayDivergedError
 from racecheck.explore.habits import StateKeptError
-from racecheck.explore.traces import actors_depend
+from racecheck.explore.traces import actors_depend, faults_met, touches
 from racecheck.invariants.watch import Fineness
 from racecheck.model import Decision, Footprint, Kind, SchedulingPoint, Step, Verdict
 from racecheck.scheduling.ahead import Lesson, learn, lesson_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from racecheck.explore.runner import Runner
-    from racecheck.model import Scheduler, Trace
+    from racecheck.model import FaultBound, Scheduler, Trace
 
 _TOLD = "timed out"
 """The only argument of a step that a scheduler looks at."""
@@ -39,9 +39,11 @@ class Outline(msgspec.Struct, frozen=True):
         unordered: What was not ordered.
         tasks: Whether an actor had further tasks.
         waits: Whether somebody waited for time to pass.
-        dependent: Whether two actors met; False where steps have no footprints.
+        dependent: Whether two actors met, or the only one touched anything; False where
+            steps have no footprints.
         spun: Whether an actor was held up because it looked in vain.
         judging: Invariants that had something to judge.
+        met: Which of the faults that may come at a call came at one.
     """
 
     steps: int
@@ -52,10 +54,17 @@ class Outline(msgspec.Struct, frozen=True):
     dependent: bool
     spun: bool
     judging: tuple[str, ...] = ()
+    met: tuple[int, ...] = ()
 
     @classmethod
     def of(
-        cls, trace: Trace, *, spun: bool, look: bool, judging: tuple[str, ...]
+        cls,
+        trace: Trace,
+        *,
+        spun: bool,
+        look: bool,
+        judging: tuple[str, ...],
+        bounds: Sequence[FaultBound],
     ) -> Outline:
         """Return the outline of an execution.
 
@@ -64,16 +73,19 @@ class Outline(msgspec.Struct, frozen=True):
             spun: Whether an actor was held up because it looked in vain.
             look: Whether to look if actors met, which takes a moment.
             judging: Invariants that had something to judge.
+            bounds: Faults that may come.
         """
+        meet = actors_depend if len(trace.actors) > 1 else touches
         return cls(
             steps=len(trace.steps),
             finished=tuple(end.actor for end in trace.ends if not end.crashed),
             unordered=trace.unordered,
             tasks=any(step.task for step in trace.steps),
             waits=any(step.kind is Kind.WAKE for step in trace.steps),
-            dependent=look and actors_depend(trace.steps),
+            dependent=look and meet(trace.steps),
             spun=spun,
             judging=judging,
+            met=tuple(faults_met(trace.steps, bounds)) if bounds else (),
         )
 
 
@@ -226,7 +238,13 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
     )
     outline = None
     if trace is not None:
-        outline = Outline.of(trace, spun=spun, look=False, judging=runner.judging)
+        outline = Outline.of(
+            trace,
+            spun=spun,
+            look=False,
+            judging=runner.judging,
+            bounds=runner.scenario.fault_bounds,
+        )
     if notes is None:
         lesson = lesson_of(scheduler)
         return Made(order.number, outline=outline, plain=plain, lesson=lesson)

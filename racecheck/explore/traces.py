@@ -6,13 +6,13 @@ import itertools
 from typing import TYPE_CHECKING
 
 from racecheck.footprint import conflicts
-from racecheck.model import Kind, Verdict, show_result
+from racecheck.model import EMPTY, Kind, Verdict, show_result
 from racecheck.scenario.checks import DEADLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from racecheck.model import Step, Trace
+    from racecheck.model import FaultBound, Step, Trace
 
 
 def broken(trace: Trace) -> list[str]:
@@ -37,6 +37,26 @@ def actors_depend(steps: Sequence[Step]) -> bool:
         one.actor != other.actor and conflicts(one.footprint, other.footprint)
         for one, other in itertools.combinations(real, 2)
     )
+
+
+def touches(steps: Sequence[Step]) -> bool:
+    """Say whether any step depends on anything."""
+    ends = (Kind.RETURN, Kind.EXIT)
+    return any(step.footprint != EMPTY for step in steps if step.kind not in ends)
+
+
+def faults_met(steps: Sequence[Step], bounds: Sequence[FaultBound]) -> Iterator[int]:
+    """Yield which of the faults that may come at a call came at one."""
+    for index, bound in enumerate(bounds):
+        if any(
+            step.fault is not None
+            and step.fault.kind is bound.fault.kind
+            and step.fault.errno == bound.fault.errno
+            and bound.on in (step.kind, step.call)
+            and bound.actor in ("", step.actor)
+            for step in steps
+        ):
+            yield index
 
 
 def conflicting_calls(steps: Sequence[Step]) -> Iterator[str]:

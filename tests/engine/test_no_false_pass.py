@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -13,7 +14,7 @@ import pytest
 from racecheck.api import Options, explore
 from racecheck.invariants import invariant, no_lost_writes
 from racecheck.model import Coverage, Verdict
-from racecheck.scenario import Budget, Scenario, stall
+from racecheck.scenario import Budget, Scenario, errnos, stall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,3 +186,34 @@ def test_filling_a_hole_is_seen_by_who_counts_blocks(
     result = explore(made, FEW)
 
     assert result.verdict is (Verdict.VIOLATED if looks else Verdict.PASSED)
+
+
+def test_one_actor_that_touches_nothing_is_no_pass() -> None:
+    made = Scenario("seen/nothing")
+
+    @made.actor
+    def rest() -> None:
+        pass
+
+    result = explore(made, FEW)
+
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.reason == "vacuous: nothing was touched"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fault_that_no_call_can_meet_is_told(jobs: int) -> None:
+    def made(on: str) -> Scenario:
+        scenario = Scenario("seen/fault", faults=[errnos("ENOSPC", on=on)])
+
+        @scenario.writer(count=2)
+        def write(box: Path) -> None:
+            with contextlib.suppress(OSError):
+                (box / "file").write_text("a")
+
+        return scenario
+
+    options = Options(budget=Budget(executions=200), jobs=jobs)
+
+    assert explore(made("symlink"), options).reason == "never met: ENOSPC on symlink"
+    assert not explore(made("write"), options).reason

@@ -40,6 +40,7 @@ def test_nothing_outside_is_changed_and_the_escape_is_named(
     assert digest(canary) == before
     assert seen.trace.verdict is Verdict.UNKNOWN, seen.trace
     assert seen.trace.reason.startswith("uncontrolled: ")
+    assert "escape: " in seen.trace.reason
     assert "outside the sandbox by one" in seen.trace.reason
 
 
