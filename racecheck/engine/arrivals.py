@@ -342,7 +342,7 @@ class Arrivals:
             return self._wait(task, name, raw)
         if name in ("fcntl", "ioctl"):
             if reaches_out(task, name, raw):
-                text = f"{name} {raw[1] & 0xFFFFFFFF:#x} outside the sandbox"
+                text = f"escape: {name} {raw[1] & 0xFFFFFFFF:#x} outside the sandbox"
                 self._note(f"{text} by {task.name}", refused=True)
                 self._registers.skip(task.tid, -errno.EPERM)
                 return False
