@@ -16,6 +16,7 @@ from racecheck.errors import UsageError
 from racecheck.explore.options import ENGINES, SCHEDULERS, Options
 from racecheck.scenario import Budget, Scenario, Workload, read_settings
 from racecheck.scenario import crashes as crashes_anywhere
+from racecheck.scenario.config import MAX_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -181,6 +182,8 @@ def options_of(own: Mapping[str, object]) -> Options:
         )
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise UsageError(f"a seed is a whole number from 0 on, not {seed!r}")
+    if seed > MAX_SEED:
+        raise UsageError(f"a seed is at most {MAX_SEED}")
     workdir = told["workdir"]
     return Options(
         seed=seed,

@@ -46,6 +46,22 @@ def check_target(file: Path) -> None:
         raise UsageError(f"cannot write {file}: {told}") from error
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that could not be made or filled in the end.
+
+    Raises:
+        UsageError: It could not.
+    """
+    place = folder.absolute()
+    while not os.path.lexists(place):
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+
+
 def replace_file(file: Path, text: str) -> None:
     """Write a text so that readers see the old file or all of the new one.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from racecheck.cli.json_file import check_target
+from racecheck.cli.json_file import check_folder, check_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,11 +85,13 @@ class Outputs:
         """Refuse what could not be written in the end, before anything is run.
 
         Raises:
-            UsageError: A folder does not exist.
+            UsageError: A folder does not exist, or nothing can be written to it.
         """
         for file in (self.json_file, self.junit_file, self.markdown_file):
             if file is not None:
                 check_target(file)
+        if self.report_folder is not None:
+            check_folder(self.report_folder)
 
     @property
     def is_for_github(self) -> bool:

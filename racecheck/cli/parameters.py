@@ -52,7 +52,10 @@ class SeedType(click.ParamType[int]):
         ctx: click.Context | None,
     ) -> int:
         """Return the seed, or fail with what it has to be."""
-        if not str(value).isdecimal() or int(value) > MAX_SEED:
+        text = str(value)
+        # Python reads no numbers of some thousand digits.
+        long = len(text.lstrip("0")) > len(str(MAX_SEED))
+        if not text.isdecimal() or long or int(text) > MAX_SEED:
             self.fail(f"{value!r} is no number from 0 to {MAX_SEED}", param, ctx)
         return int(value)
 

@@ -38,6 +38,7 @@ from racecheck.report import (
 )
 from racecheck.report.github import annotate, defused
 from racecheck.scenario import quick_ones
+from racecheck.scenario.config import MAX_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,10 @@ if TYPE_CHECKING:
     help="Seed of the exploration; the same one finds the same.",
 )
 @click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Executions at the same time."
+    "--jobs",
+    type=click.IntRange(1, MAX_JOBS),
+    metavar="N",
+    help="Executions at the same time.",
 )
 @click.option(
     "--budget",

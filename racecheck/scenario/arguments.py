@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 RESERVED = frozenset({"box", "me", "state"})
 """Names that racecheck gives a meaning; no variant or setup may take them."""
 
+GREATEST = 2**63 - 1
+"""The greatest number: what any place that keeps one has room for."""
+
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -76,9 +79,11 @@ def check_runs(function: Callable[..., object], owner: str) -> None:
 
 
 def is_whole(value: object, minimum: int) -> bool:
-    """Say whether a value is a whole number of at least `minimum`."""
+    """Say whether a value is a whole number from `minimum` to `GREATEST`."""
     # A bool is an int to Python, and a mistake to people.
-    return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return minimum <= value <= GREATEST
 
 
 def matches(pattern: re.Pattern[str], value: object) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from racecheck.errors import UsageError
+from racecheck.scenario.arguments import GREATEST
 
 _TEXT = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -30,6 +31,8 @@ class Budget:
             raise UsageError("a budget needs seconds or executions, and has neither")
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise UsageError(f"a budget of {self.seconds!r} seconds allows nothing")
+        if self.executions is not None and self.executions > GREATEST:
+            raise UsageError(f"a budget is at most {GREATEST} executions")
         if self.executions is not None and self.executions < 1:
             raise UsageError(
                 f"a budget of {self.executions!r} executions allows nothing"
@@ -44,6 +47,9 @@ class Budget:
         """
         if isinstance(value, Budget):
             return value
+        # Python neither writes nor reads numbers of some thousand digits.
+        if isinstance(value, int) and value > GREATEST:
+            return cls(executions=value)
         match = _TEXT.fullmatch(str(value).strip())
         # A bool is an int to Python, and `budget = true` is a mistake to people.
         if match is None or isinstance(value, bool):
@@ -56,7 +62,8 @@ class Budget:
             return cls(seconds=float(number) * _SECONDS[unit])
         if "." in number:
             raise UsageError(f"a budget of {value!r} needs a unit, such as '{value}s'")
-        return cls(executions=int(number))
+        digits = number.lstrip("0")[: len(str(GREATEST)) + 1]
+        return cls(executions=int(digits or "0"))
 
     def is_spent(self, executions: int, seconds: float) -> bool:
         """Say whether an exploration that has gone so far has to end."""

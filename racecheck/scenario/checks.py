@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from racecheck.errors import ScenarioError, UsageError
 from racecheck.invariants import Judge, no_unexpected_errors, progress
 from racecheck.model import FaultBound, PlannedFault
-from racecheck.scenario.arguments import meant
+from racecheck.scenario.arguments import GREATEST, meant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -105,10 +105,12 @@ def check_engine(engine: object) -> None:
 
 
 def check_limit(option: str, value: object) -> None:
-    """Refuse a limit that is no positive number.
+    """Refuse a limit that is no positive number, or one that nothing could keep.
 
     Raises:
         ScenarioError: It is none.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise ScenarioError(f"{option} is more than 0, not {value!r}")
+    if not value <= GREATEST:  # Which holds for what is no number at all, too.
+        raise ScenarioError(f"{option} is at most {GREATEST}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from racecheck.errors import UsageError
-from racecheck.scenario.arguments import meant
+from racecheck.scenario.arguments import GREATEST, meant
 from racecheck.scenario.budget import Budget
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 _KEYS = ("paths", "seed", "budget", "jobs")
 
-MAX_SEED = 2**63 - 1
-"""The largest seed: what any place that keeps one has room for."""
+MAX_SEED = GREATEST
+"""The largest seed."""
+
+MAX_JOBS = 10_000
+"""The most executions at the same time; more than any machine has processors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +74,9 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
             values[key] = _Value(value, variable, folder)
     return Settings(
         paths=_paths(values.get("paths"), folder),
-        seed=_integer(values.get("seed"), 0, 0),
+        seed=_integer(values.get("seed"), 0, 0, MAX_SEED),
         budget=_budget(values.get("budget")),
-        jobs=_integer(values.get("jobs"), 1, 1),
+        jobs=_integer(values.get("jobs"), 1, 1, MAX_JOBS),
     )
 
 
@@ -114,7 +117,7 @@ def _paths(found: _Value | None, folder: Path) -> tuple[Path, ...]:
     return tuple(found.base / path for path in value)
 
 
-def _integer(found: _Value | None, default: int, minimum: int) -> int:
+def _integer(found: _Value | None, default: int, minimum: int, most: int) -> int:
     if found is None:
         return default
     value = found.value
@@ -127,8 +130,8 @@ def _integer(found: _Value | None, default: int, minimum: int) -> int:
         raise UsageError(
             f"{found.source} is a whole number from {minimum} on, not {found.value!r}"
         )
-    if value > MAX_SEED:
-        raise UsageError(f"{found.source} is too large: {value}")
+    if value > most:
+        raise UsageError(f"{found.source} is too large: it is at most {most}")
     return value
 
 

@@ -87,6 +87,8 @@ def test_one_path_may_stand_without_a_list(folder: Path) -> None:
         ("seed = true", "is a whole number from 0 on, not True"),
         ("seed = 'x'", "is a whole number from 0 on, not 'x'"),
         (f"seed = {2**63}", "is too large"),
+        ("jobs = 10001", "is too large: it is at most 10000"),
+        (f"budget = {10**20}", "a budget is at most 9223372036854775807 executions"),
         ("jobs = 0", "is a whole number from 1 on, not 0"),
         ("budget = 'soon'", "a budget is a number of executions or a time"),
         ("budget = [1]", "is a number or a text, not [1]"),

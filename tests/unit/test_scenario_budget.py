@@ -25,6 +25,7 @@ from racecheck.scenario import Budget, Scenario
             Budget(seconds=2, executions=7),
             "7 executions or 2 s",
         ),
+        (f"000{2**63 - 1}", Budget(executions=2**63 - 1), f"{2**63 - 1} executions"),
     ],
 )
 def test_a_budget_is_read_as_people_write_it(
@@ -46,6 +47,12 @@ def test_a_budget_is_read_as_people_write_it(
         ("0s", "a budget of 0.0 seconds allows nothing"),
         ("1.5", "a budget of '1.5' needs a unit, such as '1.5s'"),
         ("9" * 400 + "s", "seconds allows nothing"),
+        (2**63, "a budget is at most 9223372036854775807 executions"),
+        (str(2**63), "a budget is at most 9223372036854775807 executions"),
+        ("9" * 5000, "a budget is at most 9223372036854775807 executions"),
+        pytest.param(
+            10**5000, "a budget is at most 9223372036854775807 executions", id="huge"
+        ),
     ],
 )
 def test_a_budget_that_makes_no_sense_is_refused(value: object, message: str) -> None:
