@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from racecheck.model import Step
 
 _MOST: Final = 1 << 17
-"""How many situations are remembered: about 10 MB."""
+"""How many situations are remembered: about 14 MB."""
 
 
 _OF_OTHERS: Final = (Kind.CRASH, Kind.STALL)
