@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LINES_AROUND: Final = 3
 _MOST_NODES: Final = 2000
+_MOST_STACKS: Final = 10_000
 _LONGEST_COMMAND: Final = 400
 _MOST_PRINTED: Final = 1 << 16
 # These change nothing that a look at the box can show.
@@ -81,7 +82,7 @@ class Recorder:
         self._waiting: dict[str, str] = {}
         self._next = Moment()
         self._printed_first: dict[str, str] = {}
-        self._left_out = ""
+        self._left_out: dict[str, None] = {}
 
     def start(self) -> None:
         """Look at the box before the first step."""
@@ -95,7 +96,9 @@ class Recorder:
     def before(self, task: Task) -> None:
         """Look at a task that is about to take a step."""
         stack, program = -1, -1
-        if task.process.foreign:
+        if len(self._moments) >= _MOST_STACKS:
+            self._leave_out(f"only the first {_MOST_STACKS} steps have stacks")
+        elif task.process.foreign:
             program = self._program(task.process.proc)
         else:
             stack = self._stack(task)
@@ -138,8 +141,11 @@ class Recorder:
             printed=self._printed_first,
             start=self._start,
             contents=self._contents.kept,
-            left_out=self._left_out,
+            left_out="; ".join(self._left_out),
         )
+
+    def _leave_out(self, what: str) -> None:
+        self._left_out[what] = None
 
     # --- the box ----------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ class Recorder:
         found: dict[str, _File] = {}
         for path, status in _walk(self._box, ""):
             if len(found) >= _MOST_NODES:
-                self._left_out = f"only {_MOST_NODES} names of the box are shown"
+                self._leave_out(f"only {_MOST_NODES} names of the box are shown")
                 break
             name = legible(path)
             stamp = (

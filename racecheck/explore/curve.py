@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MOST_POINTS: Final = 25
 _POINTS_TO_SHOW: Final = 12
 _SAMPLES_TO_SHOW: Final = 10
+_STEPS_TO_SHOW: Final = 200_000
+"""How many steps all executions for one curve may have, which takes half a minute."""
 
 
 def curve(
@@ -44,6 +47,7 @@ def curve(
     seed: int = 0,
     points: int = MOST_POINTS,
     reuse: bool = False,
+    steps: float = math.inf,
 ) -> list[Share]:
     """Say how likely a violation is from each of several points of an execution on.
 
@@ -60,13 +64,18 @@ def curve(
         seed: Seed of the random walks.
         points: How many points at the most, at least 2.
         reuse: Whether actors may run in processes that were used before.
+        steps: How many steps all these executions may have.
+
+    Returns:
+        How many failed from each point on; nothing if the executions are too long, or
+        one of them ran into a limit of time or of the machine.
 
     Raises:
         ReplayDivergedError: The subject did not follow the execution up to a point.
     """
     plan = runner.scenario.faults
     decisions = [unplanned(each, plan) for each in trace.schedule.decisions]
-    shares = []
+    shares: list[Share] = []
     for number, step in enumerate(_points(trace, invariant, points)):
         walk = RandomWalkScheduler(seed, first=number * samples)
         failing = 0
@@ -76,7 +85,12 @@ def curve(
             scheduler.start_execution()
             # Random bytes as they were, or what was done before would not be repeated.
             found = runner.run(scheduler, trace.schedule.seed, reuse=reuse)
-            failing += found is not None and invariant in broken(found)
+            if found is None:
+                continue
+            failing += invariant in broken(found)
+            steps -= len(found.steps)
+            if steps < 0 or runner.ran_out:
+                return []
         shares.append(Share(step, failing, samples))
     return shares
 
@@ -104,6 +118,7 @@ def with_curves(
                     samples=_SAMPLES_TO_SHOW,
                     points=_POINTS_TO_SHOW,
                     reuse=reuse,
+                    steps=_STEPS_TO_SHOW,
                 )
         findings.append(msgspec.structs.replace(finding, curve=tuple(shares)))
     return msgspec.structs.replace(result, findings=tuple(findings))

@@ -69,11 +69,15 @@ def _distances(best: Best) -> dict[str, list[int]]:
         done[lane] += len(run)
         stops[lane].append(bisect_left(best.cuts[lane], done[lane]))
     return {
-        lane: [
-            min(abs(place - stop) for stop in stops[lane]) for place in range(len(cuts))
-        ]
+        lane: [_nearest(place, stops[lane]) for place in range(len(cuts))]
         for lane, cuts in best.cuts.items()
     }
+
+
+def _nearest(place: int, stops: Sequence[int]) -> int:
+    """Return how far the nearest of the stops is, which are in order."""
+    index = bisect_left(stops, place)
+    return min(abs(place - stop) for stop in stops[max(0, index - 1) : index + 1])
 
 
 def _orders(

@@ -120,8 +120,7 @@ def join_runs(best: Best) -> Iterator[Turns]:
 
 def drop_repeated(best: Best) -> Iterator[Turns]:
     """Leave out what was only done again and again, all of it or one time."""
-    repeated = sorted(best.repeated)
-    for dropped in [repeated, *([index] for index in repeated)]:
+    for dropped in [best.repeated, *({index} for index in sorted(best.repeated))]:
         if dropped:
             yield tuple(
                 turn for index, turn in enumerate(best.turns) if index not in dropped

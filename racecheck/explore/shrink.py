@@ -31,8 +31,13 @@ EXECUTIONS: Final = 200
 EXECUTIONS_OF_SLOW: Final = 3
 """How many where each runs into a limit of time, or of the machine."""
 
-STEPS: Final = 100_000
+STEPS: Final = 50_000
 """How many steps these may have in all, so that long ones do not take for ever."""
+
+TURNS: Final = 2_000_000
+"""How many turns may be looked through for candidates, for the same reason.
+
+It takes some seconds. A short execution ends by its tries long before."""
 
 # The cheap ones that gain most come first, since every gain starts over.
 _PASSES: Final[tuple[Callable[[Best], Iterator[Turns]], ...]] = (
@@ -104,6 +109,7 @@ class Shrinker:
         found = trials.outcomes[0].trace
         affordable = min(executions, STEPS // max(1, len(found.steps)))
         self._end = trials.executions + affordable
+        self._turns = TURNS
         self._roles = {actor.name: actor.role for actor in found.actors}
         self._matters = _what_matters(found)
         failing = [each for each in trials.outcomes if invariant in each.broken]
@@ -134,7 +140,13 @@ class Shrinker:
         return True
 
     def _improve(self, propose: Callable[[Best], Iterator[Turns]]) -> bool:
-        return any(map(self.consider, propose(self._as_passes_see_it())))
+        for turns in propose(self._as_passes_see_it()):
+            self._turns -= len(turns)
+            if self._turns < 0:
+                return False
+            if self.consider(turns):
+                return True
+        return False
 
     def _key(self, outcome: Outcome) -> Key:
         return self._key_of(outcome.turns, outcome.preemptions)

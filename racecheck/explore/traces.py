@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from racecheck.footprint import conflicts
 from racecheck.model import EMPTY, Kind, Verdict, show_result
+from racecheck.model.footprint import EXCLUSIVE
 from racecheck.scenario.checks import DEADLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from racecheck.model import FaultBound, Step, Trace
+    from racecheck.model import FaultBound, Resource, Step, Trace
 
 
 def broken(trace: Trace) -> list[str]:
@@ -32,11 +31,7 @@ def actors_depend(steps: Sequence[Step]) -> bool:
 
     The end of a process touches nothing by itself, and neither does a return.
     """
-    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
-    return any(
-        one.actor != other.actor and conflicts(one.footprint, other.footprint)
-        for one, other in itertools.combinations(real, 2)
-    )
+    return any(True for _ in _meetings(steps))
 
 
 def touches(steps: Sequence[Step]) -> bool:
@@ -65,10 +60,57 @@ def conflicting_calls(steps: Sequence[Step]) -> Iterator[str]:
     Such as `openat/rename`. It says what the actors of an execution have to do with
     each other, whatever their order was.
     """
-    real = [step for step in steps if step.kind not in (Kind.RETURN, Kind.EXIT)]
-    for one, other in itertools.combinations(real, 2):
-        if one.actor != other.actor and conflicts(one.footprint, other.footprint):
-            yield "/".join(sorted((one.call, other.call)))
+    for one, other in _meetings(steps):
+        yield "/".join(sorted((one.call, other.call)))
+
+
+class _Access(NamedTuple):
+    """Who touches something and how: `label` is None for reading."""
+
+    actor: str
+    call: str
+    label: str | None
+
+    def depends_on(self, other: _Access) -> bool:
+        """Say whether the two conflict where they touch the same."""
+        if self.actor == other.actor or self.label is other.label is None:
+            return False
+        return self.label != other.label or self.label == EXCLUSIVE
+
+
+def _meetings(steps: Sequence[Step]) -> Iterator[tuple[_Access, _Access]]:
+    """Yield accesses of two actors that depend on each other; some more than once.
+
+    Executions can have a hundred thousand steps, so that not every two of them can be
+    compared. Here they are sorted by what they touch, and then by where that begins.
+    """
+    things: dict[tuple[str, str, str], set[tuple[int, int, _Access]]] = {}
+    for step in steps:
+        if step.kind in (Kind.RETURN, Kind.EXIT):
+            continue
+        for what, label in _touched(step):
+            thing = (what.kind, what.object, what.name)
+            access = _Access(step.actor, step.call, label)
+            things.setdefault(thing, set()).add((what.start, what.end, access))
+    for accesses in things.values():
+        # Whoever begins no later than this one and ends after its beginning meets it.
+        ends: dict[_Access, int] = {}
+        equal: dict[tuple[int, int], set[_Access]] = {}
+        for start, end, access in sorted(accesses, key=lambda each: each[:2]):
+            same = equal.setdefault((start, end), set())
+            for other, reached in ends.items():
+                meets = other in same or reached > start
+                if meets and access.depends_on(other):
+                    yield other, access
+            ends[access] = max(end, ends.get(access, end))
+            same.add(access)
+
+
+def _touched(step: Step) -> Iterator[tuple[Resource, str | None]]:
+    for resource in step.footprint.reads:
+        yield resource, None
+    for write in step.footprint.writes:
+        yield write.resource, write.label
 
 
 def first_difference(recorded: Sequence[Step], found: Sequence[Step]) -> str:

@@ -103,7 +103,7 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
         printed: What actors had printed before the first step, by actor.
         start: The box before the first step, by path.
         contents: What files held.
-        left_out: Why files are missing, or empty.
+        left_out: Why files or stacks are missing, or empty.
     """
 
     moments: tuple[Moment, ...] = ()

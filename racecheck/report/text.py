@@ -26,6 +26,9 @@ _LAST_COLUMN = 44
 _NARROWEST = 10
 _ENDS = frozenset({Kind.RETURN, Kind.EXIT, Kind.CRASH})
 _OUTPUT_LINES = 40
+_MOST_STEPS = 1000
+_STEPS_SHOWN = 200
+"""How many of a longer execution: at its beginning, and up to whatever broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class _Renderer:
         self._column = column
         self._start = {name: _NUMBER + column * i for i, name in enumerate(names)}
         self._files = OpenFiles()
+        broken = {each.step for each in trace.violations if each.step is not None}
+        self._told = sorted(broken | {len(trace.steps) - 1})
         self._ended = {
             (each.actor, each.last): each
             for each in trace.operations
@@ -83,9 +88,23 @@ class _Renderer:
         )
         yield _Line("")
         yield from self._headings()
+        left_out = 0
         for step in trace.steps:
+            if not self._is_shown(step):
+                left_out += 1
+                self._files.follow(step)
+                continue
+            if left_out:
+                yield _Line(f"{'...':>{_NUMBER - 2}}  {left_out:,} steps", Tone.FAINT)
+                left_out = 0
             yield from self._step(step)
         yield from self._tail()
+
+    def _is_shown(self, step: Step) -> bool:
+        """Say whether a step has a line, as all have unless there are very many."""
+        if len(self._trace.steps) <= _MOST_STEPS or step.index < _STEPS_SHOWN:
+            return True
+        return any(end - _STEPS_SHOWN < step.index <= end for end in self._told)
 
     def _headings(self) -> Iterator[_Line]:
         """Name the columns; the texts must not run into each other here."""

@@ -96,6 +96,12 @@ def sleep(box):
         time.sleep(1_000_000)
 
 
+def sleep_often(box):
+    (box / "file").exists()
+    while True:
+        time.sleep(0.05)
+
+
 def pause(box):
     (box / "file").exists()
     signal.pause()
@@ -164,6 +170,7 @@ EXPECTED = {
     "loop_in_a_child": ("violated", RUNS),
     "shell": ("violated", RUNS),
     "sleep": ("violated", "one went on after 300 steps"),
+    "sleep_often": ("violated", "one went on after 300 steps"),
     "pause": ("deadlocked", "waiting for ever: one in pause"),
     "sleep_infinity": ("deadlocked", "waiting for ever: one in pause"),
     "stop_itself": ("unknown", STOPPED),

@@ -33,6 +33,7 @@ class FakeRunner:
     def __init__(self, program: Small, faults: Sequence[PlannedFault] = ()) -> None:
         self.scenario = FakeScenario(faults)
         self.executions = 0
+        self.ran_out = False
         self._program = program
 
     def run(
@@ -153,3 +154,24 @@ def test_a_subject_that_does_not_follow_is_told() -> None:
 
     with pytest.raises(ReplayDivergedError, match="a to go on"):
         curve(FakeRunner(program).runner, run(other, "aaaabbbb"), "lost")
+
+
+def test_executions_that_are_too_long_give_no_curve() -> None:
+    program = renamed(lost_update(2), "a", "b")
+    fake = FakeRunner(program)
+    trace = run(program, "abbbaa")
+    enough = 7 * 20 * len(trace.steps)
+
+    assert len(curve(fake.runner, trace, "lost", steps=enough)) == 7
+    made, fake.executions = fake.executions, 0
+    assert curve(fake.runner, trace, "lost", steps=enough // 2) == []
+    assert 0 < fake.executions < made
+
+
+def test_an_execution_that_runs_into_a_limit_gives_no_curve() -> None:
+    program = renamed(lost_update(2), "a", "b")
+    fake = FakeRunner(program)
+    fake.ran_out = True
+
+    assert curve(fake.runner, run(program, "abbbaa"), "lost") == []
+    assert fake.executions == 1

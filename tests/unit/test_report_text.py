@@ -325,3 +325,28 @@ def test_steps_of_further_threads_and_children_are_marked() -> None:
     shown = lines(first, second)
 
     assert [line[6:].split("(")[0] for line in shown[:2]] == ["openat", ":2 openat"]
+
+
+def test_of_very_many_steps_the_first_and_those_before_the_end_are_told() -> None:
+    steps = [opened(0, FIRST, "early")]
+    steps += [
+        step(index, SECOND, "read", Kind.READ, 1, fd=3) for index in range(1, 4999)
+    ]
+    steps += [step(4999, FIRST, "close", Kind.CLOSE, fd=3)]
+    violations = (Violation("whole", "expected more", step=2500, actor=SECOND),)
+
+    shown = lines(*steps, violations=violations)
+
+    numbers = [int(line[:6]) for line in shown if line[:6].strip().isdecimal()]
+    assert numbers == [*range(200), *range(2301, 2501), *range(4800, 5000)]
+    gaps = [line for line in shown if line.startswith(" ...")]
+    assert gaps == [" ...  2,101 steps", " ...  2,299 steps"]
+    assert any("whole broken: expected more" in line for line in shown)
+    # What was left out is known all the same.
+    assert "close(3:early)" in shown[-1]
+
+
+def test_a_thousand_steps_are_all_told() -> None:
+    steps = [step(index, FIRST, "read", Kind.READ, 1, fd=3) for index in range(1000)]
+
+    assert len(lines(*steps)) == 1000

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from racecheck.explore.shrink import EXECUTIONS, Shrinker
+from racecheck.explore.shrink import EXECUTIONS, STEPS, TURNS, Shrinker
 from racecheck.explore.traces import broken
 from racecheck.explore.trials import Trials
 from racecheck.scheduling import mixed_scheduler
-from tests.unit.small_orders import all_executions
+from tests.unit.small_orders import all_executions, renamed, run
 from tests.unit.small_races import RACES, index_and_blob, lost_update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from racecheck.explore.passes import Turns
     from racecheck.model import Trace
     from tests.unit.small_programs import Small
 
@@ -142,3 +143,27 @@ def test_sixty_steps_shrink_in_less_than_two_hundred_executions(
         assert 57 <= len(trace.steps) <= 63
         assert each.simplicity == (0, switches)
         assert each.executions < EXECUTIONS == 200
+
+
+def test_an_execution_of_very_many_steps_is_looked_through_for_a_while_only() -> None:
+    # Each of two reads, and writes long after: there are thousands of candidates of as
+    # many turns, and an execution of it is affordable.
+    program = renamed(lost_update(2, before=0, between=6000), "a", "b")
+    trace = run(program, "a" + "ba" * 6001 + "bab")
+    trials = Trials(program.run, trace)
+    shrinker = Shrinker(trials, "lost")
+    seen = 0
+    consider = shrinker.consider
+
+    def counting(turns: Turns) -> bool:
+        nonlocal seen
+        seen += len(turns)
+        return consider(turns)
+
+    shrinker.consider = counting  # type: ignore[method-assign]
+
+    found = shrinker.shrink()
+
+    assert "lost" in broken(found)
+    assert trials.executions <= STEPS // len(trace.steps)
+    assert 0 < seen <= TURNS
