@@ -13,10 +13,12 @@ import os
 import signal
 import socket
 import sys
+from importlib import machinery
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import io
+    from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 _ADDR_NO_RANDOMIZE = 0x0040000
@@ -68,9 +70,51 @@ def serve(channel: int) -> None:
     with connection.makefile("rb", buffering=0) as stream:
         size = int.from_bytes(_exactly(stream, 4), "big")
         sys.path[:] = _exactly(stream, size).decode().split("\0")
+    listing_again = import_without_listing()
     from racecheck.explore.worker import main  # noqa: PLC0415  the path is known now
 
-    main(connection)
+    main(connection, listing_again)
+
+
+class _Everything:
+    """The names in a folder, as far as a finder is to know."""
+
+    def __contains__(self, name: str) -> bool:
+        return True
+
+
+class _Finder(machinery.FileFinder):
+    """Looks for each file that a module can be in, whatever else its folder has.
+
+    Others list a folder first, which saves them calls. But a list is as long as the
+    folder has names, and actors are forks of this process: where their objects lie
+    would depend on each file that somebody puts beside the subject's.
+    """
+
+    def _fill_cache(self) -> None:
+        self._path_cache = self._relaxed_path_cache = _Everything()
+
+
+def import_without_listing() -> Callable[[], None]:
+    """Have modules found without a look at what else is in their folders.
+
+    Returns:
+        Has those folders listed again that were not imported from until then, such as
+        the box, where a list that is out of date can be the race.
+    """
+    before = list(sys.path_hooks)
+    hook = _Finder.path_hook(
+        (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
+        (machinery.SourceFileLoader, machinery.SOURCE_SUFFIXES),
+        (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES),
+    )
+    sys.path_hooks[:] = [*before[:-1], hook]
+    sys.path_importer_cache.clear()
+
+    def list_again() -> None:
+        sys.path_hooks[:] = before
+
+    return list_again
 
 
 def _exactly(stream: io.RawIOBase, size: int) -> bytes:

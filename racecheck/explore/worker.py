@@ -60,12 +60,16 @@ _ASKED: Final[list[int]] = []
 """Signals by which this process was asked to end."""
 
 
-def main(connection: socket.socket) -> None:
+def main(connection: socket.socket, loaded: Callable[[], None]) -> None:
     """Serve tasks, each in a process of its own, until the caller is gone.
 
     All tasks are served by forks of this process, which does nothing else. So each
     starts from equal memory, whatever was done before it, and without the time that
     starting takes.
+
+    Args:
+        connection: Where tasks come from, and answers go.
+        loaded: Called once a task's scenario is loaded.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What `setup` makes would have the modes of the caller's, and a replay others.
@@ -78,7 +82,7 @@ def main(connection: socket.socket) -> None:
     signal.signal(signal.SIGTERM, serving.stop)
     while connection.recv(1, socket.MSG_PEEK):
         if serving.fork() == 0:
-            _serve_one(connection, serving.has_answered)
+            _serve_one(connection, loaded, serving.has_answered)
             measuring.finish()
             return
         serving.wait()
@@ -135,11 +139,14 @@ class _Serving:
         os.kill(self._child, signal.SIGTERM)
 
 
-def _serve_one(connection: socket.socket, done: Callable[[], None]) -> None:
+def _serve_one(
+    connection: socket.socket, loaded: Callable[[], None], done: Callable[[], None]
+) -> None:
     """Serve the next task.
 
     Args:
         connection: Where it comes from, and its answer goes.
+        loaded: Called once its scenario is loaded.
         done: Called once it is answered.
     """
     task = receive_task(connection)
@@ -157,7 +164,7 @@ def _serve_one(connection: socket.socket, done: Callable[[], None]) -> None:
             done()
 
     try:
-        _serve(task, answer)
+        _serve(task, loaded, answer)
     except RacecheckError as error:
         answer(Failed(type(error).__name__, str(error)))
     except BrokenPipeError:
@@ -190,10 +197,11 @@ def _end_if_asked() -> None:
         raise WorkerEndError(1)
 
 
-def _serve(task: Task, answer: object) -> None:
+def _serve(task: Task, loaded: Callable[[], None], answer: object) -> None:
     assert callable(answer)  # noqa: S101  for the type checker
     companions.adopt()
     scenario = _scenario(task)
+    loaded()
     _end_if_asked()
     companions.refuse(f"{task.name}: its file")
     workdir = Path(task.workdir) if task.workdir else None
