@@ -39,6 +39,7 @@ ROOT: Final = Path(__file__).parents[1]
 SHARED: Final = Path("/dev/shm")  # noqa: S108  a new one
 WITHIN_S: Final = 60.0
 AT_ONCE: Final = 2
+MOST_SAID: Final = 8000
 PYTEST: Final = ("-m", "pytest", "-q", "-p", "racecheck.pytest_plugin", "--racecheck")
 ENDLESSLY: Final = ("--racecheck-budget", "1000000", "scenario_endless.py")
 WAYS: Final = {
@@ -147,6 +148,7 @@ class Place:
                     "PYTHONPATH": str(ROOT),
                     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                     "PYTHONDONTWRITEBYTECODE": "1",
+                    "PYTHONFAULTHANDLER": "1",
                     "TMPDIR": str(self._temporary),
                 },
                 stdin=subprocess.DEVNULL,
@@ -154,6 +156,10 @@ class Place:
                 stderr=said,
                 start_new_session=True,
             )
+
+    def said(self) -> str:
+        """Return the end of what the last run has printed."""
+        return (self.folder / "said").read_text(errors="replace")[-MOST_SAID:]
 
     def sleep(self) -> bool:
         """Wait for a random moment; say whether actors are at work then."""
@@ -240,9 +246,10 @@ def interrupt(place: Place, count: int, tally: Tally, *, group: bool) -> None:
         try:
             harness.wait(WITHIN_S)
         except subprocess.TimeoutExpired:
-            tally.left.append("the harness itself")
-            harness.kill()
+            # With this it tells where it hangs.
+            harness.send_signal(signal.SIGABRT)
             harness.wait()
+            tally.left.append(f"the harness itself: {place.said()}")
         # At once: nothing is waited for but the end of the harness.
         tally.left += [*processes(), *place.left()]
         tally.slowest_s = max(tally.slowest_s, wait_for_nobody()[1])

@@ -20,6 +20,7 @@ import msgspec
 from racecheck import errors
 from racecheck.errors import CannotRunError, EngineError, RacecheckError
 from racecheck.explore.messages import Advanced, Answers, Failed, send, send_start
+from racecheck.explore.processors import Processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -173,7 +174,9 @@ class Pool:
     """Workers side by side, each on a processor of its own, kept from task to task."""
 
     def __init__(self, jobs: int) -> None:
-        self._cpus = _processors(jobs)
+        self._jobs = jobs
+        self._processors = Processors()
+        self._cpus: list[int] = []
         self._idle: list[Worker] = []
 
     def __enter__(self) -> Self:
@@ -198,6 +201,8 @@ class Pool:
         """Do all tasks; yield each with its answer or its error, as they come."""
         left = list(tasks)
         busy: set[Worker] = set()
+        latest = [worker.cpu for worker in reversed(self._idle)]
+        self._cpus = self._processors.take(self._jobs, latest)
         with selectors.DefaultSelector() as selector:
             try:
                 while left or busy:
@@ -228,6 +233,10 @@ class Pool:
                 # What broke off in the middle of a task cannot do another one.
                 for worker in busy:
                     self._free(worker)
+                    worker.close()
+                self._processors.give_back()
+                for worker in self._idle[: -self._jobs - 1]:
+                    self._idle.remove(worker)
                     worker.close()
 
     def _with_helpers(self, task: Task, worker: Worker) -> Task:
@@ -273,16 +282,6 @@ class Pool:
         except RacecheckError as error:
             return error
         return None
-
-
-def _processors(jobs: int) -> list[int]:
-    """Return a processor for each job; runs side by side start at different ones."""
-    try:
-        usable = sorted(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        return [-1] * jobs
-    start = os.getpid() % len(usable)
-    return [usable[(start + job) % len(usable)] for job in range(jobs)]
 
 
 @cache

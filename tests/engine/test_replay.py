@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import ctypes
 import json
 import os
@@ -237,20 +236,9 @@ def can_fix_addresses() -> bool:
     return in_child(lambda: bool(libc.personality(fixed) != -1))
 
 
-@pytest.fixture(scope="module")
-def _compiled() -> None:
-    """Have all compiled that a worker imports.
-
-    Where objects lie depends on whether a module was compiled or loaded, and in a fresh
-    checkout other tests may be the first to import one, at any time.
-    """
+def test_addresses_are_the_same_in_a_replay(tmp_path: Path) -> None:
     if not can_fix_addresses():
         pytest.skip("address randomisation cannot be turned off here")
-    compileall.compile_dir(ROOT / "racecheck", quiet=2)
-
-
-@pytest.mark.usefixtures("_compiled")
-def test_addresses_are_the_same_in_a_replay(tmp_path: Path) -> None:
     file = messy(tmp_path, addresses=True)
     # Other tests run at the same time; see the next one.
     workdir = tmp_path / "work"
@@ -268,8 +256,9 @@ def test_addresses_are_the_same_in_a_replay(tmp_path: Path) -> None:
     assert found == [True] * 3
 
 
-@pytest.mark.usefixtures("_compiled")
 def test_addresses_are_the_same_beside_other_runs(tmp_path: Path) -> None:
+    if not can_fix_addresses():
+        pytest.skip("address randomisation cannot be turned off here")
     file = messy(tmp_path, addresses=True)
     workdir = tmp_path / "work"
     workdir.mkdir()
