@@ -9,6 +9,7 @@ are about it.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -305,6 +306,9 @@ def in_child(body: Callable[[], T]) -> T:
 def _answer(body: Callable[[], object], write: int) -> NoReturn:
     """Be the child: call the function, tell what came of it, and end."""
     try:
+        # A process of tests has loaded far more than a worker, and before it forks
+        # actors all would be looked through for garbage.
+        gc.freeze()
         # As a worker has it: what an actor does to its group stays in this process's.
         os.setsid()
         # What pytest has put there leads to files that actors close.
