@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from racecheck.model import Step
 
@@ -35,10 +35,15 @@ class Habits:
     decided: what an earlier execution has left in its memory. Or it has been told
     something in another way, by a signal or a mapping, so that this can be a false
     alarm.
+
+    Attributes:
+        latest: The call that was made in each situation of the latest execution. Both
+            are numbers that mean the same in all forks of a process.
     """
 
     def __init__(self) -> None:
         """Know of nothing yet."""
+        self.latest: dict[int, int] = {}
         self._next: dict[int, int] = {}
 
     def learn(self, seed: int, steps: Sequence[Step]) -> None:
@@ -52,8 +57,7 @@ class Habits:
         Raises:
             StateKeptError: An actor did not do what it did in the same situation.
         """
-        known = self._next
-        is_full = len(known) >= _MOST
+        self.latest = latest = {}
         shared = {step.actor for step in steps if step.task}
         situations: dict[str, int] = {}
         changes: dict[str, int] = {}
@@ -64,13 +68,7 @@ class Habits:
             situation = situations.get(actor)
             if situation is None:
                 situation = hash((actor, seed))
-            call = hash((step.call, *step.args.values()))
-            before = known.get(situation)
-            if before is None:
-                if not is_full:
-                    known[situation] = call
-            elif before != call:
-                raise StateKeptError
+            latest[situation] = call = hash((step.call, *step.args.values()))
             told = hash((call, step.result, step.fault, *step.outputs.values()))
             if step.kind in _TELLING_MORE and not step.failed:
                 for resource in step.footprint.reads:
@@ -81,3 +79,23 @@ class Habits:
             for write in step.footprint.writes:
                 thing = write.resource.object
                 changes[thing] = hash((changes.get(thing), situation))
+        self.agree(latest)
+
+    def agree(self, others: Mapping[int, int]) -> None:
+        """Take in what was done in an execution that another process has made.
+
+        Args:
+            others: What was the latest there.
+
+        Raises:
+            StateKeptError: An actor did not do what it did in the same situation.
+        """
+        known = self._next
+        is_full = len(known) >= _MOST
+        for situation, call in others.items():
+            before = known.get(situation)
+            if before is None:
+                if not is_full:
+                    known[situation] = call
+            elif before != call:
+                raise StateKeptError

@@ -134,6 +134,7 @@ class Made(msgspec.Struct, frozen=True):
         lesson: What the scheduler learns of it, if that is all that it needs: then
             there is nothing of the above that it is asked and told.
         kept: Whether a process was seen to keep state, so that it is of no use.
+        habits: What its actors did in which situation; see `Habits.latest`.
     """
 
     number: int
@@ -148,6 +149,7 @@ class Made(msgspec.Struct, frozen=True):
     more: bool = False
     lesson: Lesson | None = None
     kept: bool = False
+    habits: dict[int, int] = {}
 
 
 class _Noting:
@@ -258,6 +260,7 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
         touched=tuple(notes.touched),
         outline=outline,
         plain=plain,
+        habits=runner.habits.latest if runner.habits is not None else {},
     )
 
 

@@ -338,6 +338,8 @@ class Team:
         """
         if made.kept and self._reuse:
             raise StateKeptError
+        if self._runner.habits is not None:
+            self._runner.habits.agree(made.habits)
 
     def _lose(self, helper: Helper) -> None:
         """Go on without a helper: what it had to make is made here."""

@@ -30,9 +30,11 @@ pytestmark = pytest.mark.processes
 _MEGABYTE = 10**6
 
 
-def with_another(function: Callable[..., object]) -> Scenario:
+def with_another(
+    function: Callable[..., object], *, max_cpu_s: float = 10.0
+) -> Scenario:
     """Return a scenario of an actor that is to be ended and of one that is not."""
-    made = Scenario("appetite")
+    made = Scenario("appetite", max_cpu_s=max_cpu_s)
     made.actor(function, name="one")
 
     @made.actor
@@ -322,7 +324,8 @@ def reserve_a_terabyte(box: Path) -> None:
 
 @pytest.mark.parametrize("fill", [write_a_gigabyte_at_once, reserve_a_terabyte])
 def test_no_call_fills_the_box_at_once(fill: Callable[[Path], None]) -> None:
-    seen = run(with_another(fill))
+    # To copy so much takes seconds where memory is slow to be had.
+    seen = run(with_another(fill, max_cpu_s=100))
 
     ended(seen, "writes more than 1,000,000,000 bytes")
     assert seen.files["file"] == ""

@@ -81,3 +81,18 @@ def test_times_that_others_have_changed_are_another_answer() -> None:
     habits.learn(0, [touch, found, step("b", "exit")])
     with pytest.raises(StateKeptError):
         habits.learn(0, [found, touch, step("b", "exit")])
+
+
+def test_what_another_process_has_done_shows_it_as_well() -> None:
+    ours, theirs = Habits(), Habits()
+    ours.learn(0, [LOOK, step("b", "open")])
+
+    # It was the other way from the first execution on, so that it knows nothing else.
+    theirs.learn(0, [LOOK, step("b", "exit")])
+    with pytest.raises(StateKeptError):
+        ours.agree(theirs.latest)
+
+    theirs.learn(0, [step("b", "stat", 0, kind=Kind.STAT), step("b", "exit")])
+    ours.agree(theirs.latest)
+    with pytest.raises(StateKeptError):
+        ours.learn(0, [step("b", "stat", 0, kind=Kind.STAT), step("b", "open")])
