@@ -159,10 +159,19 @@ def _remove_if_abandoned(folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Names are used again, so that this can be the lock of a folder that is gone,
         # while the one there now is in use. Held, it keeps others away meanwhile.
-        if os.path.samestat(os.fstat(descriptor), lock.stat()):
+        if is_lock_of(descriptor, folder):
             remove_folder(folder)
     finally:
         os.close(descriptor)
+
+
+def is_lock_of(descriptor: int, folder: Path) -> bool:
+    """Say whether an open file is the lock of the folder that is there now."""
+    try:
+        there = (folder / _LOCK).stat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), there)
 
 
 def _remove_unlocked(folder: Path) -> None:

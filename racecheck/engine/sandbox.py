@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from racecheck.engine.claim import FOLDERS, claim, empty, remove_folder
+from racecheck.engine.claim import FOLDERS, claim, empty, is_lock_of, remove_folder
 from racecheck.engine.initial import FRESH, Initial
 from racecheck.errors import CannotRunError
 
@@ -204,10 +204,13 @@ class Sandbox:
 
     def _remove_folder(self) -> None:
         for _ in range(_MOST_TRIES):
+            # Without its lock it is nobody's: by now another run can have the name.
+            if not is_lock_of(self._lock, self.folder):
+                return
             try:
                 remove_folder(self.folder)
             except OSError as error:
-                if error.errno not in _CHANGING or not self.folder.exists():
+                if error.errno not in _CHANGING:
                     raise
                 # A process that was killed can still be in a call that makes a file, or
                 # removes one.

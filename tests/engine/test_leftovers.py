@@ -340,6 +340,33 @@ def test_two_never_have_one_folder(call: str, tmp_path: Path) -> None:
         os.close(lock)
 
 
+def test_who_removes_his_folder_leaves_one_alone_that_another_has_made_meanwhile(
+    tmp_path: Path,
+) -> None:
+    mine = sandbox.Sandbox(tmp_path)
+    others: list[sandbox.Sandbox] = []
+    rmdir = os.rmdir
+
+    def last(path: Any, **keywords: Any) -> None:  # noqa: ANN401  of either
+        # Without its lock it was taken for one that was left, and its name is free.
+        if Path(path) == mine.folder and os.rmdir is last:
+            patched.undo()
+            claim.remove_left_over(tmp_path)
+            others.append(sandbox.Sandbox(tmp_path))
+        rmdir(path, **keywords)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "rmdir", last)
+        mine.remove()
+
+    (other,) = others
+    assert other.folder == mine.folder
+    assert boxes_of(other.folder) == ["lock", "output", "sandbox"]
+    assert other.root.joinpath("box").is_dir()
+    other.remove()
+    assert boxes_of(tmp_path) == []
+
+
 def test_folders_are_claimed_where_there_are_no_hard_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
