@@ -34,7 +34,9 @@ def main(what: str, seeds: int, count: int, seed: int) -> int:
 
         if not have_own_shared_memory():
             return 2
-        become_worker(__file__)
+        # The two sides are on different processors, if there are two.
+        usable = sorted(os.sched_getaffinity(0))
+        become_worker(__file__, usable[0 if what == "run" else -1])
     sys.path[:] = os.environ.pop(_READY).split(os.pathsep)
     os.umask(0o022)
     import racecheck.explore.worker  # noqa: F401, PLC0415  as a worker has it
