@@ -129,7 +129,9 @@ class Arrivals:
         self._registers = machine.registers
         self._arch = machine.registers.audit_arch
         self._table = machine.table
-        self._meanings = Meanings(names, machine.resolver, machine.sandbox)
+        self._meanings = Meanings(
+            names, machine.resolver, machine.sandbox, machine.semaphores
+        )
         self._clock = clock
         self._futexes = futexes
         self._services = services

@@ -428,6 +428,7 @@ class Execution:
                 self._control.wait_for_end(actor)
             actor.release()
         self._control.births.end_unborn()
+        self._machine.semaphores.remove()
         sandbox = self._machine.sandbox
         if self.notes.uncontrolled or any(
             step.kind is Kind.SETXATTR for step in self.steps

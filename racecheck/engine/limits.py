@@ -12,7 +12,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
-from racecheck.engine.pending import SEMAPHORES
+from racecheck.engine.semaphores import FOLDER, semaphore
 from racecheck.kernel.call import transfer
 from racecheck.model import Kind
 
@@ -41,7 +41,7 @@ MOST_MEMORY: Final = min(
 _TAKES_NO_ROOM: Final = 0x02 | 0x08 | 0x20
 _BLOCK: Final = 512
 """Bytes of a block as stat(2) counts them."""
-_NO_OUTPUTS: Final = ("/memfd:", f"{SEMAPHORES}/sem.")
+_NO_OUTPUTS: Final = ("/memfd:", f"{FOLDER}/sem.")
 
 
 class Room:
@@ -143,7 +143,7 @@ class Limits:
 
 def _room(actor: Actor, files: Collection[tuple[int, int]]) -> int:
     """Return how much room some files take that an actor has, or can have, open."""
-    paths = [entry.path for entry in _entries(SEMAPHORES) if entry.name[:4] == "sem."]
+    paths = [entry.path for entry in _entries(FOLDER) if semaphore(entry.path)]
     for process in actor.processes():
         paths += [entry.path for entry in _entries(f"/proc/{process.proc}/fd")]
     found = {}

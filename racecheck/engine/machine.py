@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from racecheck.engine.idle import IdleActors, stands_in
 from racecheck.engine.sandbox import ENDS, Sandbox
+from racecheck.engine.semaphores import Semaphores
 from racecheck.engine.stacks import Stacks
 from racecheck.engine.template import Streams, Template
 from racecheck.engine.view import BoxView
@@ -100,6 +101,7 @@ class Machine:
         self.watchdog = Watchdog(max_cpu_s=max_cpu_s)
         self.max_sleep_s = max_sleep_s
         self.idle = IdleActors()
+        self.semaphores = Semaphores()
         self.streams: list[Streams] = []
         self._stacks: Stacks | None = None
         self._zygote: Zygote | None = None

@@ -10,12 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from racecheck.engine.descriptors import foreign
+from racecheck.engine.semaphores import semaphore
 from racecheck.footprint import Bounds
 from racecheck.model import Kind
 
 if TYPE_CHECKING:
     from racecheck.engine.descriptors import Descriptors
     from racecheck.engine.sandbox import Sandbox
+    from racecheck.engine.semaphores import Semaphores
     from racecheck.footprint import Names, OpenFile, Resolver, Walk
     from racecheck.kernel.call import Call
     from racecheck.kernel.rows import Row
@@ -71,8 +73,6 @@ _MADE_DEVICES: Final = frozenset(
 )
 """Character devices that actors may make: whiteouts of overlays, which lead nowhere,
 and `null`, `zero` and `full`."""
-SEMAPHORES: Final = "/dev/shm"  # noqa: S108  where the C library has them
-"""Folder of named semaphores, which the C library keeps as files: sem_overview(7)."""
 
 # Path arguments, each with the descriptor that it is relative to.
 _PATHS: Final = (("path", "dirfd"), ("oldpath", "olddirfd"), ("newpath", "newdirfd"))
@@ -169,8 +169,15 @@ def follows(call: Call, argument: str) -> bool:
 class Meanings:
     """Finds the objects that calls concern, for the processes of one execution."""
 
-    def __init__(self, names: Names, resolver: Resolver, sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        names: Names,
+        resolver: Resolver,
+        sandbox: Sandbox,
+        semaphores: Semaphores,
+    ) -> None:
         self._names = names
+        self._semaphores = semaphores
         self._resolver = resolver
         self._sandbox = sandbox
 
@@ -261,11 +268,14 @@ class Meanings:
             pending.inside = True
         if not walk.escaped or walk.error:
             return
-        if walk.escaped.startswith(f"{SEMAPHORES}/"):
-            pending.semaphores += _semaphore(walk.escaped)
+        pending.semaphores += semaphore(walk.escaped)
         if not _would_change(call, argument):
             return
-        if not _is_allowed(call.row.kind, _real(walk.escaped)):
+        real = _real(walk.escaped)
+        if real in DEVICES and call.row.kind is Kind.OPEN:
+            return
+        inside = pending.inside
+        if not self._semaphores.allows(call, argument, real, inside=inside):
             pending.escape = path or f"descriptor {dirfd}"
 
     def _bounds(self, call: Call, base: str) -> Bounds:
@@ -346,19 +356,6 @@ def _real(path: str) -> str:
         return os.path.realpath(path)
     except OSError:
         return path
-
-
-def _is_allowed(kind: Kind, path: str) -> bool:
-    """Say whether a path outside the sandbox may be written to all the same."""
-    if path in DEVICES:
-        return kind is Kind.OPEN
-    return bool(_semaphore(path))
-
-
-def _semaphore(path: str) -> tuple[str, ...]:
-    """Return the name of the semaphore that is at a path, if one can be."""
-    start = f"{SEMAPHORES}/sem."
-    return (path.removeprefix(start),) if path.startswith(start) else ()
 
 
 def _base(process: int, dirfd: int) -> str:

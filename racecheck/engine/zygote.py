@@ -19,7 +19,8 @@ from os import _exit
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from racecheck.engine import actor as inside
-from racecheck.engine.pending import DEVICES, SEMAPHORES
+from racecheck.engine.pending import DEVICES
+from racecheck.engine.semaphores import FOLDER
 from racecheck.errors import EngineError
 from racecheck.kernel import landlock
 
@@ -128,7 +129,7 @@ def _serve(serving: _Serving, ask: int, answer: int, wait: int) -> NoReturn:
         landlock.confine(
             [str(serving.sandbox.root)],
             files=[*DEVICES, *(f"/dev/fd/{each.output}" for each in serving.streams)],
-            shared=[SEMAPHORES],
+            shared=[FOLDER],
         )
     while True:
         data = os.read(ask, _NUMBER.size)

@@ -46,6 +46,7 @@ ASSUMED_OF_ONE_ORDER: Final = (
     "the order of one actor's tasks among themselves was not permuted"
 )
 ASSUMED_OF_WAITS: Final = "time passes only when nobody else can go on"
+ASSUMED_OF_BOUNDS: Final = "what comes after an execution was broken off is not known"
 ASSUMED_OF_SPINS: Final = "who looks in vain again and again waits until that changes"
 
 _PROGRESS_EVERY_S: Final = 0.2
@@ -78,6 +79,7 @@ class _Tally:
     waits: bool = False
     spun: bool = False
     judging: set[str] = field(default_factory=set)
+    broken_off: bool = False
 
     def count(self, outline: Outline | None) -> None:
         """Take in an execution; None is one that the scheduler gave up."""
@@ -94,6 +96,7 @@ class _Tally:
         self.spun = self.spun or outline.spun
         self.judging.update(outline.judging)
         self.met.update(outline.met)
+        self.broken_off = self.broken_off or outline.broken_off
 
 
 class _TooCoarseError(Exception):
@@ -245,12 +248,17 @@ def _explore_one(
     if trace is None:
         tally.count(None)
         return
-    judging = runner.judging
+    judging, broken_off = runner.judging, runner.broken_off
     if both and not tally.fresh and repeat(runner, trace, reuse=True)[1]:
         raise StateKeptError
     bounds = runner.scenario.fault_bounds
     outline = Outline.of(
-        trace, spun=runner.spun, look=look, judging=judging, bounds=bounds
+        trace,
+        spun=runner.spun,
+        look=look,
+        judging=judging,
+        bounds=bounds,
+        broken_off=broken_off,
     )
     tally.count(outline)
     tally.looked += look
@@ -320,7 +328,7 @@ def _result(
         if not scheduler.sampled:
             of_tasks = ASSUMED_OF_ONE_ORDER
         left_out = tally.tasks or tally.waits or tally.unordered or tally.unknown
-        if scheduler.finished and not (left_out or tally.spun):
+        if scheduler.finished and not (left_out or tally.spun or tally.broken_off):
             coverage = Coverage.COMPLETE
     return ScenarioResult(
         name=scenario.name,
@@ -335,6 +343,7 @@ def _result(
             *((of_tasks,) if tally.tasks else ()),
             *((ASSUMED_OF_WAITS,) if tally.waits or tally.spun else ()),
             *((ASSUMED_OF_SPINS,) if tally.spun else ()),
+            *((ASSUMED_OF_BOUNDS,) if tally.broken_off else ()),
             *(
                 f"not every order was tried of {what}"
                 for what in sorted(tally.unordered)

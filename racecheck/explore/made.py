@@ -44,6 +44,7 @@ class Outline(msgspec.Struct, frozen=True):
         spun: Whether an actor was held up because it looked in vain.
         judging: Invariants that had something to judge.
         met: Which of the faults that may come at a call came at one.
+        broken_off: Whether it was broken off at a bound.
     """
 
     steps: int
@@ -55,6 +56,7 @@ class Outline(msgspec.Struct, frozen=True):
     spun: bool
     judging: tuple[str, ...] = ()
     met: tuple[int, ...] = ()
+    broken_off: bool = False
 
     @classmethod
     def of(
@@ -65,6 +67,7 @@ class Outline(msgspec.Struct, frozen=True):
         look: bool,
         judging: tuple[str, ...],
         bounds: Sequence[FaultBound],
+        broken_off: bool,
     ) -> Outline:
         """Return the outline of an execution.
 
@@ -74,6 +77,7 @@ class Outline(msgspec.Struct, frozen=True):
             look: Whether to look if actors met, which takes a moment.
             judging: Invariants that had something to judge.
             bounds: Faults that may come.
+            broken_off: Whether it was broken off at a bound.
         """
         meet = actors_depend if len(trace.actors) > 1 else touches
         return cls(
@@ -86,6 +90,7 @@ class Outline(msgspec.Struct, frozen=True):
             spun=spun,
             judging=judging,
             met=tuple(faults_met(trace.steps, bounds)) if bounds else (),
+            broken_off=broken_off,
         )
 
 
@@ -246,6 +251,7 @@ def _make(runner: Runner, order: Order, scheduler: Scheduler) -> Made:
             look=False,
             judging=runner.judging,
             bounds=runner.scenario.fault_bounds,
+            broken_off=runner.broken_off,
         )
     if notes is None:
         lesson = lesson_of(scheduler)

@@ -46,8 +46,10 @@ class Runner:
         repeats: Whether what is known of an execution is relied on in the next one.
         habits: What actors of explored executions did; None if that does not matter.
         spun: Whether an actor was held up in any execution because it looked in vain.
-        ran_out: Whether the last execution was broken off for what an actor took of
-            processor time or of the machine.
+        broken_off: Whether the last execution was broken off at a bound, so that there
+            is no telling how it would have gone on.
+        ran_out: Whether it was for what an actor took of processor time or of the
+            machine.
     """
 
     def __init__(self, machine: Machine, scenario: Scenario) -> None:
@@ -62,6 +64,7 @@ class Runner:
         self.assumptions: tuple[str, ...] = ASSUMPTIONS
         self.shape = scenario.shape(self.engine)
         self.spun = False
+        self.broken_off = False
         self.ran_out = False
         self.workdir = machine.sandbox.folder.parent
         self._machine = machine
@@ -153,6 +156,8 @@ class Runner:
         if repeats and self.habits is not None:
             self.habits.learn(seed, execution.steps)
         self.spun = self.spun or execution.spun
+        # Who waits for ever is at an end.
+        self.broken_off = bool(execution.stuck) and not execution.waiting
         self.ran_out = bool(self._machine.watchdog.reason)
         if execution.given_up:
             return None

@@ -38,6 +38,7 @@ class SimulatedRunner(Runner):
         self.workdir = Path()
         self.spun = False
         self.ran_out = False
+        self.broken_off = False
         self._stage = stage
         stage.adopt(scenario.functions())
         with stage.setting_up():
@@ -75,6 +76,7 @@ class SimulatedRunner(Runner):
             fault_bounds=self.scenario.fault_bounds,
         )
         execution.run(scheduler, self._judge)
+        self.broken_off = bool(execution.stuck)
         if execution.given_up:
             return None
         notes = list(execution.notes)

@@ -217,3 +217,28 @@ def test_a_fault_that_no_call_can_meet_is_told(jobs: int) -> None:
 
     assert explore(made("symlink"), options).reason == "never met: ENOSPC on symlink"
     assert not explore(made("write"), options).reason
+
+
+def test_what_comes_after_an_execution_was_broken_off_is_not_covered() -> None:
+    # The writer has no turn: the other is ended before, and with it the execution.
+    made = Scenario("seen/endless", max_steps=50, expect={"progress"})
+    made.setup(lambda box: (box / "file").write_text("good") and None)
+
+    @made.actor
+    def loop(box: Path) -> None:
+        (box / "file").read_text()
+        while True:
+            (box / "file").touch()
+
+    @made.writer
+    def write(box: Path) -> None:
+        (box / "file").write_text("bad")
+
+    for jobs in (1, 2):
+        result = explore(made, Options(budget=Budget(executions=30), jobs=jobs))
+
+        assert result.verdict is Verdict.VIOLATED
+        assert result.coverage is Coverage.CUT
+        assert "what comes after an execution was broken off is not known" in (
+            result.assumptions
+        )
