@@ -68,7 +68,7 @@ def process(workdir: Path | None) -> Observation:
         result = explore(_scenario(), options)
     except RacecheckError as error:
         found, _, advice = str(error).partition(": ")
-        return Observation("process engine", State.REFUSED, found, advice)
+        return Observation("process engine", State.REFUSED, found, advice, needed=True)
     seconds = time.monotonic() - start
     if result.verdict is not Verdict.PASSED:
         reason = result.reason or ", ".join(each.message for each in result.findings)

@@ -74,7 +74,9 @@ def _restrictions() -> str:
         seen.append(f"Yama's ptrace_scope is {scope}")
     if "Seccomp:\t2" in _text("/proc/self/status"):
         seen.append("a seccomp profile is in force")
-    return " and ".join(seen) + (", which do no harm here" if seen else "")
+    text = " and ".join(seen)
+    does = "do" if len(seen) > 1 else "does"
+    return f"{text}, which {does} no harm here" if seen else ""
 
 
 def no_survivors() -> Observation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -143,7 +144,7 @@ def test_another_user_can_run_all_of_it(
 
 @pytest.mark.parametrize(
     ("scope", "advice"),
-    [("1", "ptrace_scope is 1, which do no harm"), ("0", "")],
+    [("1", "ptrace_scope is 1, which does no harm"), ("0", "")],
 )
 def test_a_scope_that_does_no_harm_is_told_all_the_same(
     scope: str, advice: str, monkeypatch: pytest.MonkeyPatch
@@ -190,3 +191,16 @@ def test_a_folder_without_rights_is_refused_with_its_name(tmp_path: Path) -> Non
 
 def test_the_file_system_of_a_folder_is_named() -> None:
     assert places.file_system(Path("/proc/self")) == "proc"
+
+
+def test_an_engine_that_cannot_run_for_want_of_descriptors_is_refused(
+    tmp_path: Path,
+) -> None:
+    def leave_few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+
+    status, found, _ = doctor(tmp_path, prepare=leave_few)
+
+    assert status == 4
+    assert found["process engine"]["state"] == "refused"
+    assert "Too many open files" in found["process engine"]["advice"]
