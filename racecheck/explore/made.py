@@ -79,14 +79,16 @@ class Outline(msgspec.Struct, frozen=True):
             bounds: Faults that may come.
             broken_off: Whether it was broken off at a bound.
         """
-        meet = actors_depend if len(trace.actors) > 1 else touches
+        if look:
+            alone = len(trace.actors) == 1
+            look = touches(trace) if alone else actors_depend(trace.steps)
         return cls(
             steps=len(trace.steps),
             finished=tuple(end.actor for end in trace.ends if not end.crashed),
             unordered=trace.unordered,
             tasks=any(step.task for step in trace.steps),
             waits=any(step.kind is Kind.WAKE for step in trace.steps),
-            dependent=look and meet(trace.steps),
+            dependent=look,
             spun=spun,
             judging=judging,
             met=tuple(faults_met(trace.steps, bounds)) if bounds else (),

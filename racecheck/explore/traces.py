@@ -34,10 +34,15 @@ def actors_depend(steps: Sequence[Step]) -> bool:
     return any(True for _ in _meetings(steps))
 
 
-def touches(steps: Sequence[Step]) -> bool:
-    """Say whether any step depends on anything."""
+def touches(trace: Trace) -> bool:
+    """Say whether any step depends on anything, or an operation has failed.
+
+    What has a path that is too long fails before anything is looked at.
+    """
     ends = (Kind.RETURN, Kind.EXIT)
-    return any(step.footprint != EMPTY for step in steps if step.kind not in ends)
+    real = (step for step in trace.steps if step.kind not in ends)
+    failed = any(not each.succeeded for each in trace.operations)
+    return failed or any(step.footprint != EMPTY for step in real)
 
 
 def faults_met(steps: Sequence[Step], bounds: Sequence[FaultBound]) -> Iterator[int]:

@@ -201,6 +201,22 @@ def test_one_actor_that_touches_nothing_is_no_pass() -> None:
     assert result.reason == "vacuous: nothing was touched"
 
 
+def test_one_actor_whose_path_is_too_long_has_met_something() -> None:
+    made = Scenario("seen/too_long")
+
+    @made.writer(succeeds=bool)
+    def save(box: Path) -> bool:
+        try:
+            (box / "/".join(["name"] * 1000)).touch()
+        except OSError:
+            return False
+        return True
+
+    result = explore(made, FEW)
+
+    assert result.verdict is Verdict.PASSED
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_fault_that_no_call_can_meet_is_told(jobs: int) -> None:
     def made(on: str) -> Scenario:
