@@ -51,6 +51,8 @@ class Running:
         self.watch = Watch()
         self.spun = False
         self.repeats = True
+        self.habits = None
+        self.broken_off = False
         self.made: list[object] = []
         self._model = model
 
