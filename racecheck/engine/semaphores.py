@@ -27,8 +27,7 @@ class Semaphores:
     """Those that the actors of the present execution have made.
 
     The C library makes a file under another name, links it to its own, and removes the
-    first (glibc), or does so by a rename that racecheck refuses (others). Files of the
-    same kind that were there before belong to programs outside.
+    first. Files of the same kind that were there before belong to programs outside.
     """
 
     def __init__(self) -> None:
@@ -50,7 +49,9 @@ class Semaphores:
         match call.row.kind:
             case Kind.OPEN | Kind.LINK if argument != "oldpath" and not inside:
                 if own or not os.path.lexists(path):
-                    self._made.add(path)
+                    # Who asks for one that is not there makes none.
+                    if _makes(call):
+                        self._made.add(path)
                     return True
                 # Under a name that is taken the kernel makes nothing.
                 return _never_opens(call)
@@ -67,6 +68,11 @@ class Semaphores:
             with contextlib.suppress(OSError):
                 os.unlink(path)
         self._made.clear()
+
+
+def _makes(call: Call) -> bool:
+    """Say whether a call makes a file where there is none."""
+    return call.row.kind is Kind.LINK or bool(call.number("flags") & os.O_CREAT)
 
 
 def _never_opens(call: Call) -> bool:

@@ -20,6 +20,8 @@ from tests.engine.lab import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from racecheck.engine import Machine
+
 pytestmark = [
     pytest.mark.processes,
     pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no /dev/shm"),
@@ -126,3 +128,21 @@ def test_own_ones_are_made_and_removed(act: Callable[[Path], object]) -> None:
     assert seen.trace.verdict is Verdict.PASSED
     assert not os.path.lexists(NEW)
     assert FOREIGN.exists()
+
+
+def test_one_that_another_program_makes_after_it_was_asked_for_stays() -> None:
+    def let_another_make_it(machine: Machine) -> None:
+        remove = machine.semaphores.remove
+
+        def after_all() -> None:
+            NEW.write_text("of another program")
+            remove()
+
+        machine.semaphores.remove = after_all  # type: ignore[method-assign]
+
+    def ask(_: Path) -> None:
+        os.open(NEW, os.O_RDWR)
+
+    run(acting(ask), change=let_another_make_it)
+
+    assert NEW.read_text() == "of another program"
