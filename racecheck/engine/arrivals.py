@@ -168,6 +168,8 @@ class Arrivals:
             self._note(f"{row.name} of what the kernel has in memory by {task.name}")
         for path in pending.semaphores:
             self._note(f"the semaphore {path}", by=task.actor.name)
+        if kind is Kind.COPY:
+            self._services.send(task, call.number("outfd"))
         if not pending.inside:
             task.number = number
             return self._outside(task, call)
@@ -249,6 +251,8 @@ class Arrivals:
         if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
             self._services.read_random(task, raw)
             return False
+        if kind is Kind.WRITE and stat.S_ISSOCK(mode):
+            self._services.send(task, descriptor)
         pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
         if not stat.S_IFMT(mode) and (wanted := signals_of(process, descriptor)):
             return self._read_signals(task, raw, wanted)
@@ -291,6 +295,8 @@ class Arrivals:
         """Let a task wait for a socket, if its call would; say whether it does."""
         process, descriptor = task.process, raw[0] & 0xFFFFFFFF
         sends = name == "sendto"
+        if sends:
+            self._services.send(task, descriptor, name=raw[4], length=raw[5])
         if name in ("sendto", "recvfrom") and raw[3] & socket.MSG_DONTWAIT:
             return False
         if has_timeout(process, descriptor, sending=sends):

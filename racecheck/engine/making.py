@@ -60,12 +60,22 @@ class Making:
         result = ptrace.result(task.tid)
         restore = {index: raw[index] for index in changes}
         if again:
-            self._registers.restart(task.tid, task.number, restore | {0: raw[0]})
-            ptrace.resume(task.tid)
-            status = self._wait(task)
-            while os.WIFSTOPPED(status) and status >> 16 != ptrace.EVENT_SECCOMP:
-                ptrace.resume(task.tid, 0 if status >> 16 else os.WSTOPSIG(status))
-                status = self._wait(task)
+            self.go_back(task, restore | {0: raw[0]})
         elif restore:
             self._registers.finish(task.tid, result, restore)
         return result
+
+    def go_back(self, task: Task, args: Mapping[int, int]) -> None:
+        """Bring a task from the exit of its call back to the entry.
+
+        Args:
+            task: The task, which may die on its way.
+            args: Arguments to make the call with, by their index; the first among them,
+                whose register can have the result.
+        """
+        self._registers.restart(task.tid, task.number, args)
+        ptrace.resume(task.tid)
+        status = self._wait(task)
+        while os.WIFSTOPPED(status) and status >> 16 != ptrace.EVENT_SECCOMP:
+            ptrace.resume(task.tid, 0 if status >> 16 else os.WSTOPSIG(status))
+            status = self._wait(task)

@@ -27,8 +27,8 @@ _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _AT_SYMLINK_FOLLOW: Final = 0x400
 _O_PATH: Final = 0o10000000
-_RESOLVE_BENEATH: Final = 0x08
-_RESOLVE_IN_ROOT: Final = 0x10
+RESOLVE_BENEATH: Final = 0x08
+RESOLVE_IN_ROOT: Final = 0x10
 RESOLVE_CACHED: Final = 0x20
 """Of openat2(2), as are the others: what is not in memory is not there."""
 
@@ -281,9 +281,9 @@ class Meanings:
     def _bounds(self, call: Call, base: str) -> Bounds:
         """Return whether a lookup may leave the folder that it starts from."""
         how = call.read.get("resolve", 0)
-        if how & _RESOLVE_IN_ROOT:
+        if how & RESOLVE_IN_ROOT:
             return Bounds.ROOT
-        beneath = how & _RESOLVE_BENEATH and self._is_inside(base)
+        beneath = how & RESOLVE_BENEATH and self._is_inside(base)
         return Bounds.BENEATH if beneath else Bounds.NONE
 
     def _is_inside(self, base: str) -> bool:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from racecheck.engine.limits import Room
 from racecheck.engine.listing import in_order
+from racecheck.engine.making import Making
+from racecheck.engine.pending import RESOLVE_BENEATH, RESOLVE_IN_ROOT
 from racecheck.engine.times import FileTimes, number
 from racecheck.errors import EngineError
 from racecheck.footprint import OpenFile
@@ -45,6 +47,10 @@ _FIONCLEX: Final = 0x5450
 # struct iovec: where a piece starts, and its length.
 _PIECE = struct.Struct("=QQ")
 _MOST_PIECES: Final = 1024
+
+_DISTURBED: Final = RESOLVE_BENEATH | RESOLVE_IN_ROOT
+"""Ways to look a path up that others can disturb; see EAGAIN in openat2(2)."""
+_MOST_TRIES: Final = 10_000
 
 # What a call gives that was interrupted and will be made again: ERESTARTSYS and its
 # relatives (linux/errno.h), which no program sees.
@@ -96,6 +102,7 @@ class Performer:
         self.times = FileTimes(machine.sandbox.old)
         self._room = Room(machine.watchdog)
         self._wait = wait
+        self._making = Making(machine.registers, wait)
 
     def perform(self, task: Task, pending: Pending, fault: Fault | None) -> Done:
         """Let an actor at an entry stop make its call; it is left at the exit stop."""
@@ -115,8 +122,7 @@ class Performer:
                 self._registers.edit(task.tid, edits)
             elif fault is not None:
                 pieces = _cut_pieces(call, task.process.memory, fault.length)
-        ptrace.resume_to_exit(task.tid)
-        cut_off = self._reach_exit(task)
+        cut_off = self._make(task, call)
         if cut_off is not None:
             # What it has done all the same is not known.
             self._machine.resolver.forget()
@@ -154,6 +160,25 @@ class Performer:
                     given[name] = self._machine.sandbox.display(text)
         self._succeeded(task, pending, result)
         return given
+
+    def _make(self, task: Task, call: Call) -> Done | None:
+        """Let the call be made; return what came of it if its exit is not reached.
+
+        A lookup that must not leave a folder fails if anything at all is renamed on the
+        machine meanwhile. None of that is by actors, and it is none of theirs.
+        """
+        can_fail = call.read.get("resolve", 0) & _DISTURBED
+        for _ in range(_MOST_TRIES):
+            ptrace.resume_to_exit(task.tid)
+            cut_off = self._reach_exit(task)
+            if cut_off is not None or not can_fail:
+                return cut_off
+            if ptrace.result(task.tid) != -errno.EAGAIN:
+                return None
+            self._making.go_back(task, dict(enumerate(call.raw)))
+            if task.ended:
+                return Done(-errno.EINTR, {})
+        raise EngineError(f"{call.row.name} of {task.name} failed {_MOST_TRIES} times")
 
     def _reach_exit(self, task: Task) -> Done | None:
         """Wait for the exit stop; return what came of it if that is not reached."""

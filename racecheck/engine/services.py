@@ -91,6 +91,12 @@ class Services:
         else:
             self._sending.send(task, silent, raw)
 
+    def send(
+        self, task: Task, descriptor: int, *, name: int = 0, length: int = 0
+    ) -> None:
+        """See `Addresses.send`."""
+        self._addresses.send(task, descriptor, name=name, length=length)
+
     def read_random(self, task: Task, raw: Sequence[int]) -> None:
         """Answer a read of a random device; raw[1:3] is where the bytes go."""
         self._random(task, raw[1], raw[2])

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
 import socket
 import struct
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,10 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    Act = Callable[[Path], None]
+    Act = Callable[[Path], object]
+    Name = str | tuple[str, int]
+    Send = Callable[[socket.socket, Name], None]
 
 pytestmark = pytest.mark.processes
 libc = ctypes.CDLL(None, use_errno=True)
+QUEUE = b"/racecheck-test"
+KEY = 4711
 
 
 def both(one: Act, two: Act) -> Seen:
@@ -77,11 +85,11 @@ def open_semaphore(_: Path) -> None:
 
 
 def open_queue(_: Path) -> None:
-    libc.mq_open(b"/racecheck-test", os.O_RDONLY)
+    libc.mq_open(QUEUE, os.O_RDONLY)
 
 
 def find_by_key(_: Path) -> None:
-    libc.semget(4711, 1, 0)
+    libc.semget(KEY, 1, 0)
 
 
 def lock_outside(_: Path) -> None:
@@ -93,7 +101,7 @@ def lock_range_outside(_: Path) -> None:
     fcntl.lockf(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
-SHARED = {
+SHARED: dict[Act, str] = {
     open_pipe: "the named pipe one#",
     bind_name: "the abstract socket racecheck-test",
     bind_port: "port 47201",
@@ -153,7 +161,7 @@ def somebody(
         yield found.getsockname()
 
 
-@pytest.mark.parametrize("kind", ["internet", "abstract", "path"])
+@pytest.mark.parametrize("kind", ["internet", "abstract", "path", "relative", "link"])
 def test_a_connection_to_who_was_there_before_is_named(
     kind: str, tmp_path: Path
 ) -> None:
@@ -161,10 +169,18 @@ def test_a_connection_to_who_was_there_before_is_named(
         "internet": (socket.AF_INET, ("127.0.0.1", 0), "127.0.0.1 port "),
         "abstract": (socket.AF_UNIX, "\0racecheck-helper", "the abstract socket race"),
         "path": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "helper")),
+        "relative": (socket.AF_UNIX, str(tmp_path / "helper"), "helper"),
+        "link": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "link")),
     }
     family, address, shown = kinds[kind]
+    (tmp_path / "link").symlink_to("helper")
+
+    def connect(_: Path) -> None:
+        os.chdir(tmp_path)
+        socket.socket(family).connect(shown if kind in ("relative", "link") else name)
+
     with somebody(family, address) as name:
-        seen = both(nothing, lambda _: socket.socket(family).connect(name))
+        seen = both(nothing, connect)
 
     assert seen.trace.verdict is Verdict.UNKNOWN
     assert f"a connection of two to {shown}" in seen.trace.reason
@@ -194,6 +210,153 @@ def ask_for_the_way(_: Path) -> None:
 )
 def test_a_connection_within_an_actor_or_to_nobody_is_not(act: Act) -> None:
     assert both(act, act).trace.verdict is Verdict.PASSED
+
+
+def send_with_name(sender: socket.socket, name: Name) -> None:
+    sender.sendto(b"!", name)
+
+
+def send_message(sender: socket.socket, name: Name) -> None:
+    sender.sendmsg([b"!"], [], 0, name)
+
+
+def send_to_peer(sender: socket.socket, name: Name) -> None:
+    sender.connect(name)
+    sender.send(b"!")
+
+
+def write_to_peer(sender: socket.socket, name: Name) -> None:
+    sender.connect(name)
+    os.write(sender.fileno(), b"!")
+
+
+def copy_to_peer(sender: socket.socket, name: Name) -> None:
+    sender.connect(name)
+    os.sendfile(sender.fileno(), os.open("file", os.O_RDONLY), 0, 9)
+
+
+SENDING: dict[Send, str] = {
+    send_with_name: "something sent by two to ",
+    send_message: "sendmsg by two",
+    send_to_peer: "something sent by two to ",
+    write_to_peer: "something sent by two to ",
+    copy_to_peer: "something sent by two to ",
+}
+
+
+@pytest.mark.parametrize("send", SENDING)
+@pytest.mark.parametrize("kind", ["internet", "internet 6", "abstract", "path"])
+def test_a_datagram_to_who_was_there_before_is_named(
+    kind: str, send: Send, tmp_path: Path
+) -> None:
+    kinds: dict[str, tuple[int, str | tuple[str, int], str]] = {
+        "internet": (socket.AF_INET, ("127.0.0.1", 0), "127.0.0.1 port "),
+        "internet 6": (socket.AF_INET6, ("::1", 0), "::1 port "),
+        "abstract": (socket.AF_UNIX, "\0racecheck-helper", "the abstract socket race"),
+        "path": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "helper")),
+    }
+    family, address, shown = kinds[kind]
+    with socket.socket(family, socket.SOCK_DGRAM) as helper:
+        try:
+            helper.bind(address)
+        except OSError as error:
+            pytest.skip(f"{kind}: {error.strerror}")
+        name = helper.getsockname()
+        seen = both(
+            nothing, lambda _: send(socket.socket(family, socket.SOCK_DGRAM), name)
+        )
+        helper.settimeout(10)
+        assert helper.recv(9) in (b"!", b"a" * 9)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert SENDING[send] in seen.trace.reason
+    assert send is send_message or f"{SENDING[send]}{shown}" in seen.trace.reason
+
+
+def send_to_oneself(_: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        with socket.socket(type=socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"!", receiver.getsockname())
+
+
+def send_through_a_pair(_: Path) -> None:
+    one, other = socket.socketpair(type=socket.SOCK_DGRAM)
+    one.send(b"!")
+    other.recv(1)
+
+
+def send_to_nobody(_: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as unused:
+        unused.bind(("127.0.0.1", 0))
+        name = unused.getsockname()
+    with socket.socket(type=socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"!", name)
+
+
+@pytest.mark.parametrize("act", [send_to_oneself, send_through_a_pair, send_to_nobody])
+def test_a_datagram_within_an_actor_or_to_nobody_is_not(act: Act) -> None:
+    assert both(act, nothing).trace.verdict is Verdict.PASSED
+
+
+def find_queue(_: Path) -> None:
+    libc.msgget(KEY, 0)
+
+
+def find_memory(_: Path) -> None:
+    libc.shmget(KEY, 0, 0)
+
+
+def unlink_queue(_: Path) -> None:
+    libc.mq_unlink(QUEUE)
+
+
+@pytest.fixture
+def there_before() -> Iterator[None]:
+    """Have queues, a semaphore and memory of this process, as of another program."""
+    number = libc.mq_open(QUEUE, os.O_RDWR | os.O_CREAT, 0o600, None)
+    queue, semaphore, memory = (
+        libc.msgget(KEY, 0o1600),
+        libc.semget(KEY, 1, 0o1600),
+        libc.shmget(KEY, 1, 0o1600),
+    )
+    yield
+    assert libc.mq_unlink(QUEUE) == 0
+    os.close(number)
+    libc.msgctl(queue, 0, None)
+    libc.semctl(semaphore, 0, 0)
+    libc.shmctl(memory, 0, None)
+
+
+@pytest.mark.usefixtures("there_before")
+@pytest.mark.parametrize(
+    ("act", "shown"),
+    [
+        (open_queue, "the message queue racecheck-test, which was there before, used"),
+        (find_by_key, "the semaphore with the key 4711, which was there before, used"),
+        (find_queue, "the message queue with the key 4711, which was there before,"),
+        (find_memory, "the memory with the key 4711, which was there before, used by"),
+        (unlink_queue, "escape: mq_unlink of the message queue racecheck-test"),
+    ],
+)
+def test_what_was_there_before_is_named_for_one_actor(act: Act, shown: str) -> None:
+    seen = both(act, nothing)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert shown in seen.trace.reason
+
+
+def make_and_find(_: Path) -> None:
+    for _again in "12":
+        os.close(libc.mq_open(QUEUE, os.O_RDWR | os.O_CREAT, 0o600, None))
+    libc.mq_unlink(QUEUE)
+    first, again = (libc.msgget(KEY, 0o1600) for _ in "12")
+    assert first == again
+    libc.msgctl(first, 0, None)
+
+
+def test_what_an_actor_has_made_itself_is_not() -> None:
+    assert both(make_and_find, nothing).trace.verdict is Verdict.PASSED
 
 
 def put_into_pipe(box: Path) -> None:
@@ -229,21 +392,73 @@ def test_a_copy_of_a_file_that_another_changes_is_not() -> None:
     assert both(send_to_file, change).trace.verdict is Verdict.PASSED
 
 
-def open_from(folder: Path | str, path: bytes, resolve: int) -> None:
+STORM = """
+import os, sys
+os.chdir(sys.argv[1])
+open("one", "w").close()
+while True:
+    os.rename("one", "two")
+    os.rename("two", "one")
+"""
+
+
+@pytest.fixture
+def storm(tmp_path: Path) -> Iterator[None]:
+    """Have files renamed all the time, elsewhere on the machine."""
+    running = subprocess.Popen([sys.executable, "-c", STORM, tmp_path])
+    yield
+    running.kill()
+    running.wait()
+
+
+def openat2(folder: Path | str, path: bytes, resolve: int) -> int:
+    """Open a path; return a descriptor or -1."""
     how = struct.pack("=3Q", os.O_RDONLY, 0, resolve)
     base = os.open(folder, os.O_RDONLY)
-    libc.syscall(numbers()["openat2"], base, path, how, len(how))
+    try:
+        return int(libc.syscall(numbers()["openat2"], base, path, how, len(how)))
+    finally:
+        os.close(base)
+
+
+@pytest.mark.usefixtures("storm")
+@pytest.mark.parametrize("resolve", [0x08, 0x10], ids=["beneath", "in-root"])
+def test_what_others_rename_disturbs_no_lookup(resolve: int, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    path = b"folder/../" * 20 + b"file"
+    failed = 0
+    until = time.monotonic() + 10
+    while not failed and time.monotonic() < until:
+        number = openat2(tmp_path, path, resolve)
+        failed += number < 0 and ctypes.get_errno() == errno.EAGAIN
+        if number >= 0:
+            os.close(number)
+    if not failed:
+        pytest.skip("nothing is disturbed here")
+
+    def look(box: Path) -> None:
+        for _ in range(100):
+            number = openat2(box, path, resolve)
+            if number < 0:
+                (box / errno.errorcode[ctypes.get_errno()]).touch()
+            os.close(number)
+
+    seen = both(look, nothing)
+
+    assert seen.trace.verdict is Verdict.PASSED
+    assert "EAGAIN" not in seen.files
 
 
 def test_another_root_is_named_where_it_lies_outside() -> None:
-    seen = both(lambda _: open_from("/", b"usr", 0x10), nothing)
+    seen = both(lambda _: openat2("/", b"usr", 0x10), nothing)
 
     assert seen.trace.verdict is Verdict.UNKNOWN
     assert "openat2 outside the sandbox by one" in seen.trace.reason
 
 
 def test_asking_for_what_the_kernel_has_in_memory_is_named() -> None:
-    seen = both(lambda box: open_from(box, b"file", 0x20), nothing)
+    seen = both(lambda box: openat2(box, b"file", 0x20), nothing)
 
     assert seen.trace.verdict is Verdict.UNKNOWN
     assert "openat2 of what the kernel has in memory by one" in seen.trace.reason
