@@ -202,6 +202,9 @@ class Control:
             self._store(tid, status)
             if task.ended:
                 return status
+            if task.events:
+                # It came while the end of somebody else was waited for in there.
+                return task.events.pop(0)
 
     def wait_for_end(self, actor: Actor) -> None:
         """Wait until a killed actor is gone with all that it started."""
@@ -221,6 +224,9 @@ class Control:
                 ptrace.resume(tid)
             else:
                 self._store(tid, status)
+                if task.events:
+                    task.events.clear()
+                    ptrace.resume(task.tid)
 
     def wait_for_death(self, process: Process) -> None:
         """Wait until a process that was killed is gone.

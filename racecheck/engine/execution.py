@@ -25,7 +25,7 @@ from racecheck.engine.repeated import Following
 from racecheck.engine.taking import Taker
 from racecheck.engine.task import Actor, Process
 from racecheck.engine.waits import LockWait
-from racecheck.errors import EngineError
+from racecheck.errors import EngineError, WorkerEndError
 from racecheck.footprint import Names, merge
 from racecheck.model import EMPTY, Kind
 
@@ -225,7 +225,7 @@ class Execution:
 
         Raises:
             OSError: The kernel refuses to fork, or to trace.
-            SystemExit: The process was asked to end meanwhile.
+            WorkerEndError: The process was asked to end meanwhile.
         """
         sandbox = self._machine.sandbox
         sandbox.restore()
@@ -234,6 +234,7 @@ class Execution:
         view = self._machine.view(self._names)
         self._machine.busy = True
         try:
+            self._end_if_asked()
             observer.start(view, self if self._footprints else None)
             self._following.begin(self._seed, observer)
             if self._recorder is not None:
@@ -270,14 +271,21 @@ class Execution:
         finally:
             self._finish()
             self._machine.busy = False
-        if self._machine.ending:
-            raise SystemExit(1)
+        self._end_if_asked()
         if not self.given_up:
             self._following.resume(observer)
             self._tell(view, observer)
             observer.on_end(view, self)
         scheduler.finish_execution(self.steps)
         self._part()
+
+    def _end_if_asked(self) -> None:
+        """End the process if it was asked to, whatever became of the request since.
+
+        Out of `__del__` or of the callback of a weak reference comes no exception.
+        """
+        if self._machine.ending:
+            raise WorkerEndError(1)
 
     def _part(self) -> None:
         """Undo the circles in which what has served the execution refers to itself.

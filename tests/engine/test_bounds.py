@@ -7,14 +7,18 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
-from racecheck.model import Ending, Verdict
+from racecheck.model import Decision, Ending, Verdict
 from racecheck.scenario import Scenario, command
 from tests.engine.lab import Script, Seen, run, run_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from racecheck.model import SchedulingPoint
 
 pytestmark = pytest.mark.processes
 
@@ -26,6 +30,47 @@ def stuck(seen: Seen, *words: str) -> None:
     assert violation.invariant == "progress"
     for word in words:
         assert word in f"{seen.trace.reason} {violation.message}"
+
+
+class Killing(Script):
+    """Kills the parent of the largest process before the first step of `two`."""
+
+    _killed = 0
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        """Choose as the script says."""
+        decision = super().choose(enabled, current)
+        if decision.actor == "two" and not self._killed:
+            processes = psutil.Process().children(recursive=True)
+            large = max(processes, key=lambda each: each.memory_info().rss)
+            self._killed = large.ppid()
+            os.kill(self._killed, signal.SIGKILL)
+            os.waitid(os.P_PID, self._killed, os.WEXITED | os.WNOWAIT)
+        return decision
+
+
+def test_who_dies_slowly_beside_the_step_of_another_does_not_hold_it_up() -> None:
+    made = Scenario("bounds")
+
+    @made.actor
+    def one(box: Path) -> None:
+        if os.fork() == 0:
+            large = bytearray(b"a") * (1 << 27)
+            (box / "file").write_bytes(large[:9])
+            os._exit(0)
+        os.wait()
+
+    @made.actor
+    def two(box: Path) -> None:
+        for _ in range(9):
+            os.stat(box)
+
+    (seen,) = run_all(made, [Killing("one:1 to openat", "two to end")])
+
+    assert len(seen.of("two", "stat", "newfstatat")) == 9
+    assert "file" not in seen.files
 
 
 def spin() -> None:
