@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.processes
 libc = ctypes.CDLL(None, use_errno=True)
-QUEUE = b"/racecheck-test"
-KEY = 4711
+# Others can be running these tests at the same time.
+OWN = f"racecheck-{os.getpid()}"
+QUEUE = f"/{OWN}".encode()
+KEY = os.getpid()
 
 
 def both(one: Act, two: Act) -> Seen:
@@ -72,7 +74,7 @@ def open_pipe(box: Path) -> None:
 
 
 def bind_name(_: Path) -> None:
-    socket.socket(socket.AF_UNIX).bind("\0racecheck-test")
+    socket.socket(socket.AF_UNIX).bind(f"\0{OWN}")
 
 
 def bind_port(_: Path) -> None:
@@ -80,8 +82,8 @@ def bind_port(_: Path) -> None:
 
 
 def open_semaphore(_: Path) -> None:
-    libc.sem_open(b"/racecheck-test", os.O_CREAT, 0o600, 1)
-    libc.sem_unlink(b"/racecheck-test")
+    libc.sem_open(QUEUE, os.O_CREAT, 0o600, 1)
+    libc.sem_unlink(QUEUE)
 
 
 def open_queue(_: Path) -> None:
@@ -103,11 +105,11 @@ def lock_range_outside(_: Path) -> None:
 
 SHARED: dict[Act, str] = {
     open_pipe: "the named pipe one#",
-    bind_name: "the abstract socket racecheck-test",
+    bind_name: f"the abstract socket {OWN}",
     bind_port: "port 47201",
-    open_semaphore: "the semaphore racecheck-test",
-    open_queue: "the message queue racecheck-test",
-    find_by_key: "the semaphore with the key 4711",
+    open_semaphore: f"the semaphore {OWN}",
+    open_queue: f"the message queue {OWN}",
+    find_by_key: f"the semaphore with the key {KEY}",
     lock_outside: "a lock outside the sandbox on /usr/lib",
     lock_range_outside: "a lock outside the sandbox on /etc/passwd",
 }
@@ -167,7 +169,7 @@ def test_a_connection_to_who_was_there_before_is_named(
 ) -> None:
     kinds: dict[str, tuple[int, str | tuple[str, int], str]] = {
         "internet": (socket.AF_INET, ("127.0.0.1", 0), "127.0.0.1 port "),
-        "abstract": (socket.AF_UNIX, "\0racecheck-helper", "the abstract socket race"),
+        "abstract": (socket.AF_UNIX, f"\0{OWN}", f"the abstract socket {OWN}"),
         "path": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "helper")),
         "relative": (socket.AF_UNIX, str(tmp_path / "helper"), "helper"),
         "link": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "link")),
@@ -252,7 +254,7 @@ def test_a_datagram_to_who_was_there_before_is_named(
     kinds: dict[str, tuple[int, str | tuple[str, int], str]] = {
         "internet": (socket.AF_INET, ("127.0.0.1", 0), "127.0.0.1 port "),
         "internet 6": (socket.AF_INET6, ("::1", 0), "::1 port "),
-        "abstract": (socket.AF_UNIX, "\0racecheck-helper", "the abstract socket race"),
+        "abstract": (socket.AF_UNIX, f"\0{OWN}", f"the abstract socket {OWN}"),
         "path": (socket.AF_UNIX, str(tmp_path / "helper"), str(tmp_path / "helper")),
     }
     family, address, shown = kinds[kind]
@@ -328,22 +330,22 @@ def there_before() -> Iterator[None]:
     libc.shmctl(memory, 0, None)
 
 
+THERE_BEFORE: dict[Act, str] = {
+    open_queue: f"the message queue {OWN}, which was there before, used",
+    find_by_key: f"the semaphore with the key {KEY}, which was there before, used",
+    find_queue: f"the message queue with the key {KEY}, which was there before,",
+    find_memory: f"the memory with the key {KEY}, which was there before, used by",
+    unlink_queue: f"escape: mq_unlink of the message queue {OWN}",
+}
+
+
 @pytest.mark.usefixtures("there_before")
-@pytest.mark.parametrize(
-    ("act", "shown"),
-    [
-        (open_queue, "the message queue racecheck-test, which was there before, used"),
-        (find_by_key, "the semaphore with the key 4711, which was there before, used"),
-        (find_queue, "the message queue with the key 4711, which was there before,"),
-        (find_memory, "the memory with the key 4711, which was there before, used by"),
-        (unlink_queue, "escape: mq_unlink of the message queue racecheck-test"),
-    ],
-)
-def test_what_was_there_before_is_named_for_one_actor(act: Act, shown: str) -> None:
+@pytest.mark.parametrize("act", THERE_BEFORE)
+def test_what_was_there_before_is_named_for_one_actor(act: Act) -> None:
     seen = both(act, nothing)
 
     assert seen.trace.verdict is Verdict.UNKNOWN
-    assert shown in seen.trace.reason
+    assert THERE_BEFORE[act] in seen.trace.reason
 
 
 def make_and_find(_: Path) -> None:
