@@ -199,6 +199,18 @@ def test_a_file_that_raises_is_told_in_one_line(text: str, message: str) -> None
     assert "\n" not in told
 
 
+def test_what_a_file_holds_beside_scenarios_is_not_asked_what_it_is() -> None:
+    text = """
+        class Other:
+            def __getattribute__(self, name):
+                raise RuntimeError(name)
+        other = Other()
+    """
+    write("scenario_other.py", one("a") + dedent(text))
+
+    assert names("scenario_other.py") == ["a"]
+
+
 def test_a_package_that_raises_is_told_with_its_scenario() -> None:
     write("pack/__init__.py", "raise OSError('no')")
     write("pack/scenario.py", one("a"))
