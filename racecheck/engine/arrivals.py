@@ -8,9 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
-import socket
-import stat
 import struct
 from typing import TYPE_CHECKING, Final
 
@@ -25,22 +22,11 @@ from racecheck.engine.births import (
     CLONE_VM,
 )
 from racecheck.engine.commands import fails_on_files, reaches_out
+from racecheck.engine.elsewhere import Elsewhere
 from racecheck.engine.limits import Limits
 from racecheck.engine.making import Making
-from racecheck.engine.masks import is_readable
 from racecheck.engine.pending import RESOLVE_CACHED, Meanings
 from racecheck.engine.showing import take_time
-from racecheck.engine.siginfo import show_in_descriptor
-from racecheck.engine.transfers import (
-    FileWait,
-    SignalWait,
-    Writing,
-    can_transfer,
-    has_timeout,
-    segments_of,
-    signals_of,
-    waits,
-)
 from racecheck.engine.tries import TIMED, Ids, Try
 from racecheck.engine.waits import (
     ClockWait,
@@ -66,7 +52,7 @@ if TYPE_CHECKING:
     from racecheck.engine.machine import Machine
     from racecheck.engine.pending import Pending
     from racecheck.engine.services import Services
-    from racecheck.engine.task import Process, Task
+    from racecheck.engine.task import Task
     from racecheck.footprint import Names
     from racecheck.kernel.call import Call
     from racecheck.kernel.rows import Silent
@@ -86,9 +72,6 @@ _MANY: Final = 10
 _MAP_SHARED: Final = 1
 _MAP_ANONYMOUS: Final = 0x20
 _PROT_WRITE: Final = 2
-_RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
-"""The devices `random` and `urandom`; see random(4)."""
-
 _ABSOLUTE: Final = 1
 _SECOND: Final = 1_000_000_000
 _SOCKETS: Final = ("accept", "accept4", "recvfrom", "sendto")
@@ -137,8 +120,16 @@ class Arrivals:
         self._services = services
         self._ids = ids
         self._note = note
-        self._making = Making(machine.registers, control.wait)
         self._limits = Limits(machine.watchdog)
+        self._elsewhere = Elsewhere(
+            machine,
+            making=Making(machine.registers, control.wait),
+            services=services,
+            limits=self._limits,
+            ids=ids,
+            note=note,
+            wait=control.wait,
+        )
 
     def arrive(self, task: Task) -> bool:
         """Look at a call being entered; say whether the task is to stand there."""
@@ -172,7 +163,7 @@ class Arrivals:
             self._services.send(task, call.number("outfd"))
         if not pending.inside:
             task.number = number
-            return self._outside(task, call)
+            return self._elsewhere.arrive(task, call)
         if kind is Kind.MAP:
             if raw[3] & _MAP_ANONYMOUS:
                 return False
@@ -230,108 +221,6 @@ class Arrivals:
         self._note(text, refused=True)
         self._registers.skip(task.tid, -pending.denial)
         return -pending.denial
-
-    def _outside(self, task: Task, call: Call) -> bool:
-        """Let a call pass that is not about the sandbox; wait where it would block."""
-        row, raw = call.row, call.raw
-        kind = row.kind
-        if kind in (Kind.WRITE, Kind.COPY, Kind.ALLOCATE):
-            self._limits.fill(task, call)
-        process = task.process
-        if kind in (Kind.FLOCK, Kind.LOCK):
-            self._lock_outside(task, raw[0] & 0xFFFFFFFF)
-        if kind not in (Kind.READ, Kind.WRITE):
-            return False
-        descriptor = raw[0] & 0xFFFFFFFF
-        try:
-            status = os.stat(f"/proc/{process.proc}/fd/{descriptor}")
-        except OSError:
-            return False
-        mode = status.st_mode
-        if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
-            self._services.read_random(task, raw)
-            return False
-        if kind is Kind.WRITE and stat.S_ISSOCK(mode):
-            self._services.send(task, descriptor)
-        pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-        if not stat.S_IFMT(mode) and (wanted := signals_of(process, descriptor)):
-            return self._read_signals(task, raw, wanted)
-        if not (pipe or (not stat.S_IFMT(mode) and _is_counter(process, descriptor))):
-            return False
-        if kind is Kind.WRITE and (segments := segments_of(task, row.name, raw)):
-            return self._write(task, "write", raw, segments)
-        events = select.POLLIN if kind is Kind.READ else select.POLLOUT
-        if can_transfer(process, descriptor, events):
-            return False
-        task.wait = FileWait(str(kind), process, descriptor, events)
-        return True
-
-    def _lock_outside(self, task: Task, descriptor: int) -> None:
-        """Take note of a lock on what is no file of the sandbox."""
-        link = f"/proc/{task.process.proc}/fd/{descriptor}"
-        with contextlib.suppress(OSError):
-            status = os.stat(link)
-            text = f"a lock outside the sandbox on {os.readlink(link)}"
-            key = ("lock", status.st_dev, status.st_ino)
-            self._note(text, by=task.actor.name, key=key)
-
-    def _read_signals(self, task: Task, raw: tuple[int, ...], wanted: int) -> bool:
-        """Let a task read signals as data; say whether it is to wait for them."""
-
-        def answer() -> None:
-            result = self._making.make(task, raw, {})
-            if result > 0:
-                memory = task.process.memory
-                show_in_descriptor(memory, raw[1], result, self._ids)
-
-        blocks = waits(task.process, raw[0] & 0xFFFFFFFF)
-        if blocks and not is_readable(task, wanted):
-            task.wait = SignalWait(task, wanted, answer)
-            return True
-        answer()
-        return False
-
-    def _use_socket(self, task: Task, name: str, raw: tuple[int, ...]) -> bool:
-        """Let a task wait for a socket, if its call would; say whether it does."""
-        process, descriptor = task.process, raw[0] & 0xFFFFFFFF
-        sends = name == "sendto"
-        if sends:
-            self._services.send(task, descriptor, name=raw[4], length=raw[5])
-        if name in ("sendto", "recvfrom") and raw[3] & socket.MSG_DONTWAIT:
-            return False
-        if has_timeout(process, descriptor, sending=sends):
-            # The kernel counts it.
-            return False
-        if sends and (segments := segments_of(task, name, raw)):
-            return self._write(task, name, raw, segments)
-        events = select.POLLOUT if sends else select.POLLIN
-        if can_transfer(process, descriptor, events):
-            return False
-        task.wait = FileWait(name, process, descriptor, events)
-        return True
-
-    def _write(
-        self,
-        task: Task,
-        call: str,
-        raw: tuple[int, ...],
-        segments: list[tuple[int, int]],
-    ) -> bool:
-        """Write more than may fit at once; say whether the task is to wait."""
-        writing = Writing(
-            task,
-            raw,
-            segments,
-            registers=self._registers,
-            call=self._table.number(call),
-            wait=self._control.wait,
-        )
-        if not writing.has_to_wait():
-            return False
-        task.wait = FileWait(
-            call, task.process, raw[0] & 0xFFFFFFFF, select.POLLOUT, writing
-        )
-        return True
 
     def _no_step(self, task: Task, number: int, raw: tuple[int, ...]) -> bool:
         """Deal with a call that is no step: answer it, wait for it, or name it."""
@@ -406,7 +295,7 @@ class Arrivals:
         if name in ("pause", "rt_sigsuspend"):
             return self._wait_for_signal(task, name, raw)
         if name in _SOCKETS:
-            return self._use_socket(task, name, raw)
+            return self._elsewhere.use_socket(task, name, raw)
         if name in _SLEEPS:
             if ends is None or ends > self._clock.monotonic_ns:
                 task.wait = Sleep("sleep", ends, lambda: self._tell_rest(task, raw))
@@ -473,12 +362,6 @@ class Arrivals:
         task.wait = TryWait(name, ends, attempt)
         task.wait.looks = not attempt.blocks
         return True
-
-
-def _is_counter(process: Process, descriptor: int) -> bool:
-    """Say whether a descriptor is one that is read to wait for something to count."""
-    found = os.readlink(f"/proc/{process.pid}/fd/{descriptor}")
-    return found in ("anon_inode:[timerfd]", "anon_inode:[eventfd]")
 
 
 def _may_write(pending: Pending, raw: tuple[int, ...]) -> bool:
