@@ -223,6 +223,7 @@ class Machine:
             EngineError: They are too many for the descriptors or processes, or for the
                 room, that this one may have.
         """
+        self.watchdog.look(often=False)
         gc.collect()
         gc.freeze()
         self._stop_serving()
@@ -236,6 +237,7 @@ class Machine:
         except OSError as error:
             actors = f"{len(programs)} actor{'s' * (len(programs) > 1)}"
             raise EngineError(f"cannot get {actors} ready: {error.strerror}") from error
+        self.watchdog.look(often=True)
 
     def _stop_serving(self) -> None:
         """End the processes that were made for the programs served so far."""

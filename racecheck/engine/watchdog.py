@@ -67,7 +67,6 @@ class Watchdog:
 
     def __enter__(self) -> Self:
         signal.signal(signal.SIGALRM, self._look)
-        signal.setitimer(signal.ITIMER_REAL, _PERIOD_S, _PERIOD_S)
         return self
 
     def __exit__(
@@ -76,8 +75,21 @@ class Watchdog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        self.look(often=False)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+    def look(self, *, often: bool) -> None:
+        """Begin to look at tasks, or leave off.
+
+        What a handler allocates moves what is allocated after it, and when the timer
+        goes off is chance. So there is none while that is set up which actors are
+        forked from: their objects would lie elsewhere in each run.
+
+        Args:
+            often: Whether to look from now on.
+        """
+        period = _PERIOD_S if often else 0.0
+        signal.setitimer(signal.ITIMER_REAL, period, period)
 
     def runs(self, task: Task) -> None:
         """Take note that a task is waited for."""

@@ -154,3 +154,25 @@ def test_an_actor_has_the_signals_of_a_fresh_process() -> None:
     (trace,) = run(made, do_nothing, times=1)
 
     assert trace.operations[0].value == [str(signal.SIG_DFL)] * 4
+
+
+def test_nothing_interrupts_while_that_is_set_up_which_actors_are_forked_from() -> None:
+    made = Scenario("timer")
+
+    @made.setup
+    def setup(box: Path) -> None:
+        (box / "timer").write_text(repr(signal.getitimer(signal.ITIMER_REAL)))
+
+    made.actor(lambda box: (box / "timer").read_text(), name="one")
+
+    def body() -> tuple[str, float]:
+        with Machine() as machine:
+            Runner(machine, made)
+            timer = (machine.sandbox.box / "timer").read_text()
+            return timer, signal.getitimer(signal.ITIMER_REAL)[1]
+
+    during, after = in_child(body)
+
+    # What the handler allocates at some moment would move all that comes later.
+    assert during == "(0.0, 0.0)"
+    assert after > 0
