@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from racecheck.engine.sockets import (
     CONNECTING,
     address_at,
+    is_of_others,
     is_reached,
+    kind_of,
     listeners,
     opened,
     peer,
@@ -68,9 +70,13 @@ class Addresses:
         """Take note of a connection to anybody but a process of the same actor."""
         with opened(task, raw[0]) as found:
             # Others are connected to find out by which way something would be sent.
-            connects = found is not None and found.type in CONNECTING
+            if found is None or found.type not in CONNECTING:
+                return
+            if is_of_others(found):
+                self._note(f"a connection of {task.name} by {kind_of(found)}")
+                return
         address = address_at(task, raw[1], raw[2])
-        if connects and address is not None and is_reached(task, address, listeners):
+        if address is not None and is_reached(task, address, listeners):
             self._note(f"a connection of {task.name} to {address}")
 
     def send(
@@ -86,6 +92,9 @@ class Addresses:
         """
         with opened(task, descriptor) as found:
             if found is None or (found.type in CONNECTING and not length):
+                return
+            if is_of_others(found):
+                self._note(f"something sent by {task.name} by {kind_of(found)}")
                 return
             # Who sends through a socket that connects does both at once, or fails.
             look = listeners if found.type in CONNECTING else receivers

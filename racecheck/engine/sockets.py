@@ -23,6 +23,7 @@ CONNECTING: Final = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
 _FAMILY: Final = struct.Struct("=H")
 _LONGEST: Final = 128
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
+_OF_THE_KERNEL: Final = (socket.AF_NETLINK, socket.AF_ALG)
 _LISTENS: Final = "0A"
 """State of a socket in proc_net_tcp(5) that waits for others to connect."""
 _PATH_OF_LOCAL: Final = 7
@@ -91,7 +92,22 @@ def peer(found: socket.socket) -> Address | None:
         return None
     if found.family in _INTERNET:
         return Address(port=name[1], host=_host(ipaddress.ip_address(name[0]).packed))
-    return Address(os.fsencode(name)) if name else None
+    is_local = found.family == socket.AF_UNIX
+    return Address(os.fsencode(name)) if is_local and name else None
+
+
+def is_of_others(found: socket.socket) -> bool:
+    """Say whether a socket leads to somebody whom no table here tells of.
+
+    Such as another machine by `AF_VSOCK`. Some families only reach the kernel.
+    """
+    return found.family not in (socket.AF_UNIX, *_INTERNET, *_OF_THE_KERNEL)
+
+
+def kind_of(found: socket.socket) -> str:
+    """Return what notes call a socket of such a family."""
+    family = found.family
+    return f"a socket of {getattr(family, 'name', family)}"
 
 
 @contextlib.contextmanager

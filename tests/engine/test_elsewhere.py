@@ -301,6 +301,59 @@ def test_a_datagram_within_an_actor_or_to_nobody_is_not(act: Act) -> None:
     assert both(act, nothing).trace.verdict is Verdict.PASSED
 
 
+def ask_the_kernel(_: Path) -> None:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as links:
+        links.sendto(bytes(16), (0, 0))
+        links.connect((0, 0))
+        links.send(bytes(16))
+        os.write(links.fileno(), bytes(16))
+    with socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET) as hashing:
+        hashing.bind(("hash", "sha256"))
+        operation, _ = hashing.accept()
+        operation.send(b"text")
+
+
+def test_what_is_asked_of_the_kernel_is_not() -> None:
+    assert both(ask_the_kernel, nothing).trace.verdict is Verdict.PASSED
+
+
+def send_a_frame(_: Path) -> None:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"!", ("lo", 0x0800))
+
+
+def connect_to_the_host(_: Path) -> None:
+    with socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM) as sender:
+        sender.connect((1, 4711))
+
+
+LEADING_ELSEWHERE: dict[Act, tuple[int, int, str]] = {
+    send_a_frame: (
+        socket.AF_PACKET,
+        socket.SOCK_DGRAM,
+        "something sent by one by a socket of AF_PACKET",
+    ),
+    connect_to_the_host: (
+        socket.AF_VSOCK,
+        socket.SOCK_STREAM,
+        "a connection of one by a socket of AF_VSOCK",
+    ),
+}
+
+
+@pytest.mark.parametrize("act", LEADING_ELSEWHERE)
+def test_what_leads_to_who_knows_whom_is_named(act: Act) -> None:
+    family, kind, shown = LEADING_ELSEWHERE[act]
+    try:
+        socket.socket(family, kind).close()
+    except OSError as error:
+        pytest.skip(f"a socket of family {family}: {error.strerror}")
+    seen = both(act, nothing)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert shown in seen.trace.reason
+
+
 def find_queue(_: Path) -> None:
     libc.msgget(KEY, 0)
 
