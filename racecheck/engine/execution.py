@@ -273,11 +273,24 @@ class Execution:
             self._machine.busy = False
         self._end_if_asked()
         if not self.given_up:
+            self._look_for_strangers()
             self._following.resume(observer)
             self._tell(view, observer)
             observer.on_end(view, self)
         scheduler.finish_execution(self.steps)
         self._part()
+
+    def _look_for_strangers(self) -> None:
+        """Take note of what is in the sandbox though no step has made it.
+
+        Somebody is at work there whom nobody controls.
+        """
+        if self.stuck or self.notes.uncontrolled:
+            # The last step may not have come to its end, or there were other ways.
+            return
+        sandbox = self._machine.sandbox
+        for path in self._names.strangers(str(sandbox.root)):
+            self.notes.add(f"{sandbox.display(path)} was made by no step of an actor")
 
     def _end_if_asked(self) -> None:
         """End the process if it was asked to, whatever became of the request since.

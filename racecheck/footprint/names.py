@@ -13,7 +13,7 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Names:
@@ -39,6 +39,34 @@ class Names:
     def find(self, status: os.stat_result) -> str | None:
         """Return the name of an inode, or None if it is not in the sandbox."""
         return self._names.get((status.st_dev, status.st_ino))
+
+    def strangers(self, root: str) -> Iterator[str]:
+        """Yield the paths below a folder of what no step has made.
+
+        A file that replaces one in a rename can be a whiteout, which has no name: see
+        `RENAME_WHITEOUT` in rename(2).
+
+        Args:
+            root: Path of the folder.
+        """
+        names = self._names
+        pending = [root]
+        while pending:
+            try:
+                entries = os.scandir(pending.pop())
+            except OSError:
+                # An actor has left a mode that does not allow it.
+                continue
+            with entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    known = (status.st_dev, status.st_ino) in names
+                    if not known and not (
+                        stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+                    ):
+                        yield entry.path
+                    elif stat.S_ISDIR(status.st_mode):
+                        pending.append(entry.path)
 
     def scan(self, root: str, display: Callable[[str], str]) -> None:
         """Name everything below `root` by where it is.
