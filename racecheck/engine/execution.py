@@ -285,7 +285,7 @@ class Execution:
 
         Somebody is at work there whom nobody controls.
         """
-        if self.stuck or self.notes.uncontrolled:
+        if self.stuck or self.notes.uncontrolled or not self._machine.looks_closely():
             # The last step may not have come to its end, or there were other ways.
             return
         sandbox = self._machine.sandbox

@@ -49,7 +49,7 @@ class Names:
         Args:
             root: Path of the folder.
         """
-        names = self._names
+        device = os.lstat(root).st_dev
         pending = [root]
         while pending:
             try:
@@ -59,14 +59,12 @@ class Names:
                 continue
             with entries:
                 for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    known = (status.st_dev, status.st_ino) in names
-                    if not known and not (
-                        stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-                    ):
+                    # Neither number nor kind takes a call.
+                    if (device, entry.inode()) in self._names:
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(entry.path)
+                    elif not _is_whiteout(entry):
                         yield entry.path
-                    elif stat.S_ISDIR(status.st_mode):
-                        pending.append(entry.path)
 
     def scan(self, root: str, display: Callable[[str], str]) -> None:
         """Name everything below `root` by where it is.
@@ -87,3 +85,8 @@ class Names:
                     self.add(status, display(path))
                 if stat.S_ISDIR(status.st_mode):
                     pending.append(path)
+
+
+def _is_whiteout(entry: os.DirEntry[str]) -> bool:
+    status = entry.stat(follow_symlinks=False)
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
