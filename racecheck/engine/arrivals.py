@@ -163,7 +163,7 @@ class Arrivals:
             self._services.send(task, call.number("outfd"))
         if not pending.inside:
             task.number = number
-            return self._elsewhere.arrive(task, call)
+            return self._elsewhere.arrive(task, pending)
         if kind is Kind.MAP:
             if raw[3] & _MAP_ANONYMOUS:
                 return False

@@ -93,12 +93,13 @@ class Control:
         self.births = Births(self, machine, self._ids)
         self._futexes = Futexes(machine.registers, note)
         self.signals = Signals(self, machine, clock, actors, self._ids)
+        making = Making(machine.registers, self.wait)
         sending = Sending(
             machine,
             actors,
             self._ids,
             signals=self.signals,
-            making=Making(machine.registers, self.wait),
+            making=making,
             note=note,
         )
         services = Services(
@@ -107,6 +108,7 @@ class Control:
             note,
             sending=sending,
             alarms=self.signals.alarms,
+            making=making,
         )
         self._arrivals = Arrivals(
             self,

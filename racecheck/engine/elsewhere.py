@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from racecheck.engine.limits import Limits
     from racecheck.engine.machine import Machine
     from racecheck.engine.making import Making
+    from racecheck.engine.pending import Pending
     from racecheck.engine.services import Services
     from racecheck.engine.task import Process, Task
     from racecheck.engine.tries import Ids
-    from racecheck.kernel.call import Call
 
 _RANDOM: Final = frozenset({os.makedev(1, 8), os.makedev(1, 9)})
 """The devices `random` and `urandom`; see random(4)."""
@@ -75,8 +75,9 @@ class Elsewhere:
         self._note = note
         self._wait = wait
 
-    def arrive(self, task: Task, call: Call) -> bool:
+    def arrive(self, task: Task, pending: Pending) -> bool:
         """Let a call pass that is not about the sandbox; wait where it would block."""
+        call = pending.call
         row, raw = call.row, call.raw
         kind = row.kind
         if kind in (Kind.WRITE, Kind.COPY, Kind.ALLOCATE):
@@ -84,6 +85,8 @@ class Elsewhere:
         process = task.process
         if kind in (Kind.FLOCK, Kind.LOCK):
             self._lock_outside(task, raw[0] & 0xFFFFFFFF)
+        elif kind is Kind.OPEN:
+            self._open_pipe(task, pending)
         if kind not in (Kind.READ, Kind.WRITE):
             return False
         descriptor = raw[0] & 0xFFFFFFFF
@@ -95,8 +98,10 @@ class Elsewhere:
         if stat.S_ISCHR(mode) and status.st_rdev in _RANDOM and row.index("buffer"):
             self._services.read_random(task, raw)
             return False
-        if kind is Kind.WRITE and stat.S_ISSOCK(mode):
-            self._services.send(task, descriptor)
+        if stat.S_ISSOCK(mode):
+            self._services.speak(task, descriptor)
+            if kind is Kind.WRITE:
+                self._services.send(task, descriptor)
         pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
         if not stat.S_IFMT(mode) and (wanted := signals_of(process, descriptor)):
             return self._read_signals(task, raw, wanted)
@@ -110,14 +115,21 @@ class Elsewhere:
         task.wait = FileWait(str(kind), process, descriptor, events)
         return True
 
+    def _open_pipe(self, task: Task, pending: Pending) -> None:
+        """Take note of a pipe with a name: whoever is at its other end learns of it."""
+        for walk in pending.walks:
+            with contextlib.suppress(OSError):
+                # What a process has as a descriptor of a pipe without one leads there.
+                path = os.path.realpath(walk.escaped or "")
+                if walk.escaped and stat.S_ISFIFO(os.lstat(path).st_mode):
+                    self._note(f"the named pipe {path} outside, opened by {task.name}")
+
     def _lock_outside(self, task: Task, descriptor: int) -> None:
         """Take note of a lock on what is no file of the sandbox."""
         link = f"/proc/{task.process.proc}/fd/{descriptor}"
         with contextlib.suppress(OSError):
-            status = os.stat(link)
-            text = f"a lock outside the sandbox on {os.readlink(link)}"
-            key = ("lock", status.st_dev, status.st_ino)
-            self._note(text, by=task.actor.name, key=key)
+            where = os.readlink(link)
+            self._note(f"a lock outside the sandbox on {where} by {task.name}")
 
     def _read_signals(self, task: Task, raw: tuple[int, ...], wanted: int) -> bool:
         """Let a task read signals as data; say whether it is to wait for them."""
@@ -145,6 +157,8 @@ class Elsewhere:
         """
         process, descriptor = task.process, raw[0] & 0xFFFFFFFF
         sends = name == "sendto"
+        if sends or name == "recvfrom":
+            self._services.speak(task, descriptor)
         if sends:
             self._services.send(task, descriptor, name=raw[4], length=raw[5])
         if name in ("sendto", "recvfrom") and raw[3] & socket.MSG_DONTWAIT:

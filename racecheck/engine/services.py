@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from racecheck.engine.alarms import Alarms
+    from racecheck.engine.making import Making
     from racecheck.engine.sending import Sending
     from racecheck.engine.task import Task
     from racecheck.engine.tries import Ids
@@ -44,13 +45,14 @@ class Services:
         *,
         sending: Sending,
         alarms: Alarms,
+        making: Making,
     ) -> None:
         self._registers = registers
         self._ids = ids
         self._note = note
         self._sending = sending
         self._alarms = alarms
-        self._addresses = Addresses(registers, note)
+        self._addresses = Addresses(registers, making, note)
 
     def serve(self, task: Task, silent: Silent, raw: Sequence[int]) -> None:
         """Answer a call at its entry stop, or prepare it for the kernel's answer."""
@@ -83,7 +85,7 @@ class Services:
             # rights beyond its own. It may say so, and nothing comes of it.
             skip(task.tid, 0 if raw[1] in (0, 1) else -errno.EINVAL)
         elif service is Service.SHARE:
-            self._addresses.share(task, silent.name, raw[0])
+            self._addresses.share(task, silent.name, raw)
         elif service is Service.TARGET:
             self._sending.target(task, silent, raw)
         elif service is Service.GROUP:
@@ -96,6 +98,10 @@ class Services:
     ) -> None:
         """See `Addresses.send`."""
         self._addresses.send(task, descriptor, name=name, length=length)
+
+    def speak(self, task: Task, descriptor: int) -> None:
+        """See `Addresses.speak`."""
+        self._addresses.speak(task, descriptor)
 
     def read_random(self, task: Task, raw: Sequence[int]) -> None:
         """Answer a read of a random device; raw[1:3] is where the bytes go."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 CONNECTING: Final = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
 """Types of sockets that have somebody at their other end before anything is sent."""
 _FAMILY: Final = struct.Struct("=H")
+_NETLINK: Final = struct.Struct("=HxxII")
+"""struct sockaddr_nl: family, port (a process id, 0 for the kernel), groups."""
+_CREDENTIALS: Final = struct.Struct("=iII")
+"""struct ucred: process, user, group."""
 _LONGEST: Final = 128
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _OF_THE_KERNEL: Final = (socket.AF_NETLINK, socket.AF_ALG)
@@ -94,6 +98,46 @@ def peer(found: socket.socket) -> Address | None:
         return Address(port=name[1], host=_host(ipaddress.ip_address(name[0]).packed))
     is_local = found.family == socket.AF_UNIX
     return Address(os.fsencode(name)) if is_local and name else None
+
+
+def reaches_a_process(task: Task, found: socket.socket, name: int, length: int) -> bool:
+    """Say whether what is sent by netlink(7) is for somebody but the kernel."""
+    if not length:
+        with contextlib.suppress(OSError):
+            return any(found.getpeername())
+        return False
+    try:
+        _, port, groups = _NETLINK.unpack(task.process.memory.read(name, _NETLINK.size))
+    except (OSError, struct.error):
+        return False
+    return bool(port or groups)
+
+
+def comes_from_elsewhere(task: Task, found: socket.socket) -> bool:
+    """Say whether at the other end of a connection is no process of the actor."""
+    try:
+        name = found.getpeername()
+        own = found.getsockname()
+    except OSError:
+        return False
+    if found.family == socket.AF_UNIX:
+        # It tells who has listened, or has made the pair.
+        size = _CREDENTIALS.size
+        data = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid, _, _ = _CREDENTIALS.unpack(data)
+        return pid not in {each.process.pid for each in task.actor.tasks}
+    if found.family not in _INTERNET:
+        return False
+    if not ipaddress.ip_address(name[0]).is_loopback:
+        return True
+    other = Address(port=name[1], host=name[0])
+    there = {
+        words[9]
+        for words in _of_internet(task, "tcp", other)
+        if int(words[2].rpartition(":")[2], 16) == own[1]
+    }
+    # What nobody has accepted yet, or has closed, is nobody's.
+    return bool(there - {"0"} - set(_sockets(task.actor)))
 
 
 def is_of_others(found: socket.socket) -> bool:

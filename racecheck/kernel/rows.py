@@ -310,6 +310,13 @@ SERVICES: tuple[Silent, ...] = (
     # What these find by a name or a key, everybody finds.
     *(Silent(name, Service.SHARE, ("name",)) for name in ("mq_open", "mq_unlink")),
     *(Silent(name, Service.SHARE, ("key",)) for name in ("msgget", "semget", "shmget")),
+    *(
+        Silent(name, Service.SHARE, ("id",))
+        for name in (
+            *("msgsnd", "msgrcv", "msgctl", "semop", "semtimedop", "semctl"),
+            *("shmat", "shmctl"),
+        )
+    ),
     # Only programs that pass the vDSO by, or that ask for another clock, get here.
     Silent("time", Service.CLOCK, ("result",)),
     Silent("gettimeofday", Service.CLOCK, ("result", "_")),
@@ -378,6 +385,8 @@ REFUSED: dict[str, int] = {
     # Files by other ways than a path or a descriptor, and calls held up by others.
     **_refuse(errno.EPERM, "name_to_handle_at open_by_handle_at"),
     **_refuse(errno.EPERM, "fanotify_init fanotify_mark userfaultfd"),
+    # What others find as well, and what lasts.
+    **_refuse(errno.EPERM, "add_key request_key keyctl"),
     # Other processes, and the kernel itself.
     **_refuse(errno.EPERM, "ptrace process_vm_writev bpf syslog"),
     **_refuse(errno.EPERM, "swapon swapoff acct quotactl quotactl_fd reboot"),
@@ -455,15 +464,14 @@ HARMLESS = (
         """
         getuid setuid getgid setgid geteuid getegid setreuid setregid getgroups
         setgroups setresuid getresuid setresgid getresgid setfsuid setfsgid capget
-        capset add_key request_key keyctl landlock_create_ruleset landlock_add_rule
+        capset landlock_create_ruleset landlock_add_rule
         landlock_restrict_self lsm_get_self_attr lsm_set_self_attr lsm_list_modules
         """
         # Pipes, sockets, queues and shared memory: descriptors of no file by name.
         """
         pipe pipe2 eventfd eventfd2 memfd_create epoll_create epoll_create1 epoll_ctl
         socket socketpair shutdown listen
-        getsockname getpeername setsockopt getsockopt shmat shmctl shmdt
-        semop semctl semtimedop msgsnd msgrcv msgctl
+        getsockname getpeername setsockopt getsockopt shmdt
         mq_timedsend mq_timedreceive mq_notify mq_getsetattr
         """
         # The machine.

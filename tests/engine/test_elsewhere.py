@@ -110,8 +110,6 @@ SHARED: dict[Act, str] = {
     open_semaphore: f"the semaphore {OWN}",
     open_queue: f"the message queue {OWN}",
     find_by_key: f"the semaphore with the key {KEY}",
-    lock_outside: "a lock outside the sandbox on /usr/lib",
-    lock_range_outside: "a lock outside the sandbox on /etc/passwd",
 }
 
 
@@ -366,6 +364,45 @@ def unlink_queue(_: Path) -> None:
     libc.mq_unlink(QUEUE)
 
 
+def send_by_id(_: Path) -> None:
+    libc.msgsnd(IDS["msg"], struct.pack("=q8s", 1, b"text"), 8, 0)
+
+
+def receive_by_id(_: Path) -> None:
+    libc.msgrcv(IDS["msg"], bytes(16), 8, 0, os.O_NONBLOCK)
+
+
+def raise_by_id(_: Path) -> None:
+    libc.semop(IDS["sem"], struct.pack("=HhH", 0, 1, 0), 1)
+
+
+def attach_by_id(_: Path) -> None:
+    libc.shmat(IDS["shm"], None, 0)
+
+
+def ask_by_id(_: Path) -> None:
+    libc.msgctl(IDS["msg"], 2, bytes(256))
+
+
+def remove_queue_by_id(_: Path) -> None:
+    libc.msgctl(IDS["msg"], 0, None)
+
+
+def remove_semaphore_by_id(_: Path) -> None:
+    libc.semctl(IDS["sem"], 0, 0)
+
+
+def remove_memory_by_id(_: Path) -> None:
+    libc.shmctl(IDS["shm"], 0, None)
+
+
+def add_key(_: Path) -> None:
+    libc.syscall(numbers()["add_key"], b"user", OWN.encode(), b"text", 4, -4)
+
+
+IDS: dict[str, int] = {}
+
+
 @pytest.fixture
 def there_before() -> Iterator[None]:
     """Have queues, a semaphore and memory of this process, as of another program."""
@@ -375,6 +412,7 @@ def there_before() -> Iterator[None]:
         libc.semget(KEY, 1, 0o1600),
         libc.shmget(KEY, 1, 0o1600),
     )
+    IDS.update(msg=queue, sem=semaphore, shm=memory)
     yield
     assert libc.mq_unlink(QUEUE) == 0
     os.close(number)
@@ -388,6 +426,17 @@ THERE_BEFORE: dict[Act, str] = {
     find_by_key: f"the semaphore with the key {KEY}, which was there before, used",
     find_queue: f"the message queue with the key {KEY}, which was there before,",
     find_memory: f"the memory with the key {KEY}, which was there before, used by",
+    lock_outside: "a lock outside the sandbox on /usr/lib by one",
+    lock_range_outside: "a lock outside the sandbox on /etc/passwd by one",
+    send_by_id: "the message queue with the id",
+    receive_by_id: "the message queue with the id",
+    raise_by_id: "the semaphore with the id",
+    attach_by_id: "the memory with the id",
+    ask_by_id: "the message queue with the id",
+    remove_queue_by_id: "escape: msgctl of the message queue with the id",
+    remove_semaphore_by_id: "escape: semctl of the semaphore with the id",
+    remove_memory_by_id: "escape: shmctl of the memory with the id",
+    add_key: "add_key by one",
     unlink_queue: f"escape: mq_unlink of the message queue {OWN}",
 }
 
@@ -407,11 +456,147 @@ def make_and_find(_: Path) -> None:
     libc.mq_unlink(QUEUE)
     first, again = (libc.msgget(KEY, 0o1600) for _ in "12")
     assert first == again
-    libc.msgctl(first, 0, None)
+    private = libc.msgget(0, 0o600)
+    assert libc.msgsnd(private, struct.pack("=q8s", 1, b"text"), 8, 0) == 0
+    assert libc.msgrcv(private, bytes(16), 8, 0, 0) == 8
+    for number in (first, private):
+        assert libc.msgctl(number, 0, None) == 0
+    semaphore, memory = libc.semget(0, 1, 0o600), libc.shmget(0, 1, 0o600)
+    assert libc.semop(semaphore, struct.pack("=HhH", 0, 1, 0), 1) == 0
+    assert libc.semctl(semaphore, 0, 0) == libc.shmctl(memory, 0, None) == 0
+    assert libc.msgctl(1 << 30, 2, bytes(256)) == -1
 
 
 def test_what_an_actor_has_made_itself_is_not() -> None:
     assert both(make_and_find, nothing).trace.verdict is Verdict.PASSED
+
+
+PIPING = """
+import os, sys
+with open(sys.argv[1], "w") as pipe:
+    pipe.write("text")
+"""
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDONLY | os.O_NONBLOCK])
+def test_a_pipe_with_a_name_outside_is_named(flags: int, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    helper = subprocess.Popen([sys.executable, "-c", PIPING, tmp_path / "pipe"])
+    try:
+        seen = both(lambda _: os.open(tmp_path / "link", flags), nothing)
+    finally:
+        helper.kill()
+        helper.wait()
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert f"the named pipe {tmp_path / 'pipe'} outside" in seen.trace.reason
+
+
+def open_own_pipe(_: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"text")
+    assert os.read(os.open(f"/proc/self/fd/{read}", os.O_RDONLY), 4) == b"text"
+
+
+def test_a_pipe_of_its_own_is_not() -> None:
+    assert both(open_own_pipe, nothing).trace.verdict is Verdict.PASSED
+
+
+CALLING = """
+import socket, sys, time
+family = int(sys.argv[1])
+name = ("127.0.0.1", int(sys.argv[2])) if family == 2 else "\\0" + sys.argv[2]
+while True:
+    caller = socket.socket(family)
+    try:
+        caller.connect(name)
+        caller.recv(1)
+    except OSError:
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
+def test_a_connection_that_somebody_else_has_made_is_named(family: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    name = ("127.0.0.1", port) if family == socket.AF_INET else f"\0{OWN}"
+    place = str(port) if family == socket.AF_INET else OWN
+    words = [sys.executable, "-c", CALLING, str(int(family)), place]
+
+    def serve(_: Path) -> None:
+        with socket.socket(family) as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(name)
+            server.listen()
+            with server.accept()[0] as connection:
+                connection.send(b"!")
+
+    helper = subprocess.Popen(words)
+    try:
+        seen = both(serve, nothing)
+    finally:
+        helper.kill()
+        helper.wait()
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "a connection of one with somebody outside" in seen.trace.reason
+
+
+def talk_through_a_connection(_: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        caller = socket.create_connection(server.getsockname())
+        caller.sendall(b"text")
+        connection, _ = server.accept()
+        assert connection.recv(4) == b"text"
+        connection.sendall(b"text")
+        assert caller.recv(4) == b"text"
+
+
+def talk_through_a_name(_: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as own:
+        server.bind("")
+        server.listen()
+        own.connect(server.getsockname())
+        connection, _ = server.accept()
+        own.sendall(b"text")
+        assert connection.recv(4) == b"text"
+
+
+def talk_with_a_child(_: Path) -> None:
+    one, other = socket.socketpair()
+    if os.fork() == 0:
+        other.sendall(b"text")
+        os._exit(0)
+    assert one.recv(4) == b"text"
+    os.wait()
+
+
+@pytest.mark.parametrize(
+    "act", [talk_through_a_connection, talk_through_a_name, talk_with_a_child]
+)
+def test_a_connection_of_its_own_is_not(act: Act) -> None:
+    assert both(act, nothing).trace.verdict is Verdict.PASSED
+
+
+def send_to_a_process(_: Path) -> None:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 2) as sender:
+        sender.sendto(bytes(16), (1, 0))
+
+
+def send_to_a_peer(_: Path) -> None:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 2) as sender:
+        sender.connect((1, 0))
+        sender.send(bytes(16))
+
+
+@pytest.mark.parametrize("act", [send_to_a_process, send_to_a_peer])
+def test_what_is_sent_to_a_process_by_netlink_is_named(act: Act) -> None:
+    seen = both(act, nothing)
+
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert "something sent by one by a socket of AF_NETLINK" in seen.trace.reason
 
 
 def put_into_pipe(box: Path) -> None:
