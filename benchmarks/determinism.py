@@ -44,8 +44,11 @@ PROGRESS: Final = 1000
 PYTHON: Final = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+_asked: list[int] = []
+
+
 class Ended(BaseException):
-    """The benchmark was asked to end by SIGTERM."""
+    """The benchmark was asked to end, by SIGTERM or Ctrl-C."""
 
 
 def main() -> int:
@@ -60,17 +63,19 @@ def main() -> int:
         # Where others run, the folder of a run is not always the same.
         print("no /dev/shm of one's own can be had here", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, _end)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="racecheck-determinism-") as folder:
         if options.replays:
             wrong += replay(options.replays, options.seed, Path(folder))
-        if options.seeds:
+        if options.seeds and not _asked:
             wrong += run_seeds(options, Path(folder))
     return min(1, wrong)
 
 
-def _end(*_: object) -> NoReturn:
+def _end(number: int, _: object) -> NoReturn:
+    _asked.append(number)
     raise Ended
 
 
@@ -127,7 +132,9 @@ class Job(NamedTuple):
 
 
 def alone() -> None:
-    """Have folders of runs to oneself, or end."""
+    """Have folders of runs to oneself, or end; Ctrl-C is for who started this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not have_own_shared_memory():
         os._exit(2)
 

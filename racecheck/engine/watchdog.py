@@ -135,7 +135,7 @@ class Watchdog:
             self._cpu_s = cpu_s
         cpu_s -= self._cpu_s
         if cpu_s > self._max_cpu_s:
-            most = f"{self._max_cpu_s:g} s without a call"
+            most = f"{self._max_cpu_s:g} s without a step"
             self._end(task, found, f"{task.name} ran for {most}")
         elif found.letter == "R" and self.stepping and cpu_s > _BURNING_S:
             self._asleep = ""

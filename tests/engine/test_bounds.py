@@ -84,7 +84,7 @@ def test_an_actor_that_spins_without_a_call_is_ended() -> None:
 
     seen = run(made)
 
-    stuck(seen, "one ran for 0.3 s without a call")
+    stuck(seen, "one ran for 0.3 s without a step")
     assert seen.operation("one").ending is Ending.UNFINISHED
 
 

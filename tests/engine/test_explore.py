@@ -217,7 +217,7 @@ def test_a_spinning_actor_breaks_progress() -> None:
 
     assert result.verdict is Verdict.VIOLATED
     assert result.as_expected
-    assert "one ran for 0.3 s without a call" in result.findings[0].message
+    assert "one ran for 0.3 s without a step" in result.findings[0].message
 
 
 def test_names_that_are_no_text_are_carried_home() -> None:

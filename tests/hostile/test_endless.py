@@ -156,7 +156,7 @@ def usual(box):
     (box / "file").touch()
 '''
 
-RUNS = "ran for 0.3 s without a call"
+RUNS = "ran for 0.3 s without a step"
 STOPPED = "was stopped by signal 19"
 EXPECTED = {
     "a_usual": ("passed", ""),

@@ -404,7 +404,7 @@ def test_a_loop_around_a_call_that_is_no_step_is_ended() -> None:
     seen = alone(act, max_cpu_s=0.3)
 
     assert seen.trace.verdict is Verdict.VIOLATED
-    assert "one ran for 0.3 s without a call" in seen.trace.violations[0].message
+    assert "one ran for 0.3 s without a step" in seen.trace.violations[0].message
 
 
 def test_what_a_polling_program_does_wrong_is_found() -> None:
