@@ -59,12 +59,21 @@ class Names:
                 continue
             with entries:
                 for entry in entries:
-                    # Neither number nor kind takes a call.
-                    if (device, entry.inode()) in self._names:
-                        if entry.is_dir(follow_symlinks=False):
-                            pending.append(entry.path)
-                    elif not _is_whiteout(entry):
+                    # Neither number nor kind takes a call. On some file systems, such
+                    # as overlays, they are not those that stat tells.
+                    known = (device, entry.inode()) in self._names
+                    if not known and not self._is_known(entry):
                         yield entry.path
+                    elif entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+
+    def _is_known(self, entry: os.DirEntry[str]) -> bool:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return True
+        is_whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+        return is_whiteout or self.find(status) is not None
 
     def scan(self, root: str, display: Callable[[str], str]) -> None:
         """Name everything below `root` by where it is.
@@ -85,8 +94,3 @@ class Names:
                     self.add(status, display(path))
                 if stat.S_ISDIR(status.st_mode):
                     pending.append(path)
-
-
-def _is_whiteout(entry: os.DirEntry[str]) -> bool:
-    status = entry.stat(follow_symlinks=False)
-    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from racecheck.api import Options, explore
+from racecheck.footprint import Names
 from racecheck.model import Verdict
 from racecheck.scenario import Budget, Scenario
 
@@ -61,3 +63,24 @@ def test_what_a_process_outside_makes_in_the_box_is_named(tmp_path: Path) -> Non
 
 def test_what_actors_make_is_theirs(tmp_path: Path) -> None:
     assert explore(declared(), Options(workdir=tmp_path)).verdict is Verdict.PASSED
+
+
+def test_numbers_of_a_listing_need_not_be_those_of_stat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    names = Names()
+    names.scan(str(tmp_path), str)
+    (tmp_path / "folder" / "other").touch()
+
+    def lstat(path: str) -> os.stat_result:
+        # As on an overlay, where folders can have another device than files.
+        fields = list(real(path))
+        fields[2] += 1
+        return os.stat_result(fields)
+
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lstat)
+
+    assert list(names.strangers(str(tmp_path))) == [f"{tmp_path}/folder/other"]
