@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from racecheck.api import Options, explore
 from racecheck.footprint import Names
 from racecheck.model import Verdict
-from racecheck.scenario import Budget, Scenario
+from racecheck.scenario import Scenario
+from tests.engine.lab import Script, run, run_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    from racecheck.model import Decision, SchedulingPoint
 
 pytestmark = pytest.mark.processes
 
-MEDDLING = """
-import pathlib, sys
-while True:
-    for box in pathlib.Path(sys.argv[1]).glob("*/sandbox/box"):
-        try:
-            (box / "planted").mkdir()
-        except OSError:
-            pass
-"""
 
+class Meddling(Script):
+    """Does between two steps what a process outside could do at that moment."""
 
-@pytest.fixture
-def meddler(tmp_path: Path) -> Iterator[None]:
-    """Have a process that looks for boxes and puts a folder into each."""
-    running = subprocess.Popen([sys.executable, "-c", MEDDLING, tmp_path])
-    yield
-    running.kill()
-    running.wait()
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._steps = 0
+
+    def choose(
+        self, enabled: Sequence[SchedulingPoint], current: str | None
+    ) -> Decision:
+        """Put a file into the sandbox before the tenth step."""
+        self._steps += 1
+        if self._steps == 10:
+            sandbox = Path(os.environ["HOME"]).parent
+            (sandbox / self._path).touch()
+        return super().choose(enabled, current)
 
 
 def declared() -> Scenario:
@@ -48,21 +48,28 @@ def declared() -> Scenario:
         (box / "folder").mkdir(exist_ok=True)
         (box / f"temp.{me}").write_text("text")
         (box / f"temp.{me}").rename(box / "folder" / "file")
+        (box / "folder").chmod(0o700)
 
     return made
 
 
-@pytest.mark.usefixtures("meddler")
-def test_what_a_process_outside_makes_in_the_box_is_named(tmp_path: Path) -> None:
-    options = Options(workdir=tmp_path, budget=Budget(executions=100))
-    result = explore(declared(), options)
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("box/planted", "planted was made by no step of an actor"),
+        ("box/folder/planted", "folder/planted was made by no step of an actor"),
+        ("home/planted", "~/planted was made by no step of an actor"),
+    ],
+)
+def test_what_somebody_outside_makes_in_the_box_is_named(path: str, shown: str) -> None:
+    (seen,) = run_all(declared(), [Meddling(path)])
 
-    assert result.verdict is Verdict.UNKNOWN
-    assert "planted was made by no step of an actor" in result.reason
+    assert seen.trace.verdict is Verdict.UNKNOWN
+    assert shown in seen.trace.reason
 
 
-def test_what_actors_make_is_theirs(tmp_path: Path) -> None:
-    assert explore(declared(), Options(workdir=tmp_path)).verdict is Verdict.PASSED
+def test_what_actors_make_is_theirs() -> None:
+    assert run(declared()).trace.verdict is Verdict.PASSED
 
 
 def test_numbers_of_a_listing_need_not_be_those_of_stat(
