@@ -159,7 +159,7 @@ class Arrivals:
             self._note(f"{row.name} of what the kernel has in memory by {task.name}")
         for path in pending.semaphores:
             self._note(f"the semaphore {path}", by=task.actor.name)
-        if kind is Kind.COPY:
+        if kind is Kind.COPY and self._is_foreign(task, call.number("outfd")):
             self._services.send(task, call.number("outfd"))
         if not pending.inside:
             task.number = number

@@ -35,7 +35,7 @@ class Notes:
         self._mapped: dict[str, dict[str, str]] = {}
         self._run: dict[str, set[str]] = {}
         self._written: dict[str, set[str]] = {}
-        self._users: dict[object, str] = {}
+        self._users: dict[str, str] = {}
 
     def add(
         self,
@@ -44,7 +44,6 @@ class Notes:
         refused: bool = False,
         ordered: bool = True,
         by: str = "",
-        key: object = None,
     ) -> None:
         """Take note of something.
 
@@ -53,10 +52,9 @@ class Notes:
             refused: Whether a call was refused because of it.
             ordered: Whether it was all in its order, and only not controlled.
             by: Which actor uses it, if that is no harm unless another does so too.
-            key: What makes it the same for both, if that is not the text.
         """
         if by:
-            first = self._users.setdefault(text if key is None else key, by)
+            first = self._users.setdefault(text, by)
             if first == by:
                 return
             text = f"{text}, which both {first} and {by} use"
